@@ -1,0 +1,39 @@
+# Two commands work on a bare machine with Python >= 3.11, pip and make:
+#   make demo    make test
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+OUT ?= demo-out
+READY := $(VENV)/.ready
+
+.PHONY: help demo test test-all check format clean
+
+help:            ## list the commands
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)   ## run the main job end to end on the embedded survey, into OUT=demo-out
+	$(BIN)/tabsoda demo -o $(OUT) --force
+
+test: $(READY)   ## run the quick tests
+	$(BIN)/python -m pytest -n 2
+
+test-all: $(READY) ## run every test, the slow ones too
+	$(BIN)/python -m pytest -n 2 -m ''
+
+check: $(READY)  ## format, lint, types, quick tests
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(MAKE) test
+
+format: $(READY) ## reformat the code
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+clean:           ## remove the environment and what runs left behind
+	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

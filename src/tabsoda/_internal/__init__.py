@@ -1,0 +1,1 @@
+"""What every stage shares and no user sees: randomness, devices, atomic files."""

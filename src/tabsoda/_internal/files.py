@@ -1,0 +1,55 @@
+"""Writing that never leaves half a file, and never overwrites unasked."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tabsoda.errors import InputError, OutputExistsError
+
+
+def refuse_to_overwrite(path: Path, *, force: bool) -> None:
+    """Raise unless the path is free or overwriting was asked for."""
+    if path.exists() and not force:
+        raise OutputExistsError(
+            f"The output '{path}' exists already",
+            next_step="Choose another name, or add --force to overwrite it",
+        )
+    if not path.parent.exists():
+        raise InputError(
+            f"The folder '{path.parent}' does not exist",
+            next_step="Create it, or choose another output",
+        )
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside the target, moved into place only if the block succeeds."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; give the result the permissions an ordinary write has.
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one step."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON in one step, indented, with a final newline."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")

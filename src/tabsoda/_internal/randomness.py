@@ -1,0 +1,134 @@
+"""Noise that depends on what it is for, not on when it is drawn.
+
+Every random number is a function of a seed, a named stream, a draw, a row and a position. Batch
+size, row order, device and number of workers therefore change nothing but the last bits of the
+arithmetic. Rows are identified by their content, so a row keeps its noise when the table is
+reordered or when rows are appended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+# Odd 64-bit constants of the splitmix64 generator (Steele, Lea and Flood 2014).
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIX_1 = 0xBF58476D1CE4E5B9
+_MIX_2 = 0x94D049BB133111EB
+_MASK_64 = (1 << 64) - 1
+
+
+def _signed(value: int) -> int:
+    """Wrap an unsigned 64-bit integer into torch's signed one."""
+    value &= _MASK_64
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _mix_numpy(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Finalise splitmix64 on an array of uint64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_MIX_1)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_MIX_2)
+    return x ^ (x >> np.uint64(31))
+
+
+def _mix_torch(x: torch.Tensor) -> torch.Tensor:
+    """Finalise splitmix64 on int64 tensors; the shifts are masked because torch's are signed."""
+    x = (x ^ ((x >> 30) & 0x3FFFFFFFF)) * _signed(_MIX_1)
+    x = (x ^ ((x >> 27) & 0x1FFFFFFFFF)) * _signed(_MIX_2)
+    return x ^ ((x >> 31) & 0x1FFFFFFFF)
+
+
+def stream_key(seed: int, *names: object) -> int:
+    """Derive a 64-bit key for a named stream, such as ``stream_key(1, "draw", 3)``.
+
+    Examples
+    --------
+    >>> stream_key(1, "draw", 3) == stream_key(1, "draw", 3)
+    True
+    >>> stream_key(1, "draw", 3) == stream_key(1, "draw", 4)
+    False
+    """
+    text = repr((int(seed), *names)).encode()
+    return _signed(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little"))
+
+
+def numpy_generator(seed: int, *names: object) -> np.random.Generator:
+    """Return numpy's generator for a named stream."""
+    return np.random.default_rng(stream_key(seed, *names) & _MASK_64)
+
+
+def torch_generator(
+    seed: int, *names: object, device: torch.device | str = "cpu"
+) -> torch.Generator:
+    """Return torch's generator for a named stream on a device."""
+    generator = torch.Generator(device=device)
+    generator.manual_seed(stream_key(seed, *names) & (_MASK_64 >> 1))
+    return generator
+
+
+def row_keys(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Identify each row by its content; equal rows are told apart by their order of appearance.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows, n_columns)
+        NaN where not answered.
+    states : ndarray of uint8, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+    """
+    # Adding 0.0 folds -0.0 into 0.0; unanswered cells carry their state instead of a value.
+    bits = np.where(states == 0, values + 0.0, 0.0).view(np.uint64)
+    keys = np.full(values.shape[0], _GOLDEN, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for position in range(values.shape[1]):
+            keys = _mix_numpy(keys + bits[:, position])
+            keys = _mix_numpy(keys + states[:, position].astype(np.uint64) + np.uint64(_GOLDEN))
+        order = np.argsort(keys, kind="stable")
+        sorted_keys = keys[order]
+        starts = np.flatnonzero(np.r_[True, sorted_keys[1:] != sorted_keys[:-1]])
+        lengths = np.diff(np.r_[starts, keys.size])
+        occurrence = np.empty(keys.size, dtype=np.uint64)
+        occurrence[order] = np.arange(keys.size, dtype=np.uint64) - np.repeat(
+            starts.astype(np.uint64), lengths
+        )
+        keys = _mix_numpy(keys + occurrence * np.uint64(_GOLDEN))
+    return keys.view(np.int64)
+
+
+def keyed_normals(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:
+    """Draw standard normals that depend on the key, the row and the coordinate alone.
+
+    Parameters
+    ----------
+    key : int or int64 tensor of shape ()
+        From :func:`stream_key`; a tensor lets a captured graph change it between replays.
+    rows : int64 tensor, shape (n_rows,)
+        From :func:`row_keys`.
+    n_coordinates : int
+
+    Returns
+    -------
+    float32 tensor, shape (n_rows, n_coordinates), on the device of ``rows``
+    """
+    coordinate = torch.arange(1, n_coordinates + 1, device=rows.device, dtype=torch.int64)
+    base = _mix_torch(rows + key)
+    bits = _mix_torch(base[:, None] + coordinate[None, :] * _signed(_GOLDEN))
+    # Two uniforms of 32 and 24 bits from one hash, then Box and Muller's transform.
+    high = ((bits >> 32) & 0xFFFFFFFF).to(torch.float32)
+    low = (bits & 0xFFFFFF).to(torch.float32)
+    radius = torch.sqrt(-2.0 * torch.log((high + 0.5) * 2.0**-32).clamp(max=-1e-10))
+    return radius * torch.cos(low * (2.0 * np.pi * 2.0**-24))
+
+
+def keyed_uniforms(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:
+    """Draw uniforms in (0, 1), keyed as :func:`keyed_normals`; shape (n_rows, n_coordinates)."""
+    coordinate = torch.arange(1, n_coordinates + 1, device=rows.device, dtype=torch.int64)
+    base = _mix_torch(rows + key)
+    bits = _mix_torch(base[:, None] + coordinate[None, :] * _signed(_GOLDEN))
+    return (((bits >> 40) & 0xFFFFFF).to(torch.float32) + 0.5) * 2.0**-24

@@ -1,0 +1,1 @@
+"""The commands: parse, call the public functions, print. Heavy imports happen inside a command."""

@@ -1,0 +1,57 @@
+"""How commands talk: results on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from tabsoda.errors import TabSODAError
+
+# A step reports how much of it is done and how much there is: report(done, total, what).
+Report = Callable[[int, int, str], None]
+
+
+def output() -> Console:
+    """Return the console for results; respects NO_COLOR and the width of the terminal."""
+    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+
+
+def show_error(error: TabSODAError) -> None:
+    """Write an error to stderr in one paragraph."""
+    Console(file=sys.stderr, highlight=False).print(f"Error: {error}", markup=False, style="red")
+
+
+def emit_json(content: Any) -> None:
+    """Write a result as JSON to stdout."""
+    sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Report]:
+    """Show a bar with the time left on stderr while the block runs; silent when not a terminal."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield lambda done, total, what="": None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(description, total=None)
+
+        def report(done: int, total: int, what: str = "") -> None:
+            text = f"{description}: {what}" if what else description
+            bar.update(task, completed=done, total=total, description=text)
+
+        yield report

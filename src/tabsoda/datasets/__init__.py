@@ -1,0 +1,1 @@
+"""Surveys to try things on: a generator with planted routing and known truth."""

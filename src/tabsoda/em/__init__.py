@@ -1,0 +1,4 @@
+"""Stage 6b, EM: train the denoiser on the completed table, then complete the table with it.
+
+Input: an encoded table with masks. Output: a trained denoiser and the last completed table.
+"""

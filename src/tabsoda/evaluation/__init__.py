@@ -1,0 +1,1 @@
+"""How good is it: metrics of skip masks against a reference."""

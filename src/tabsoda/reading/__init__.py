@@ -1,0 +1,4 @@
+"""Stage 1, read: files and frames to a survey.
+
+Input: CSV, Parquet, SPSS, Stata or SAS files, or a data frame. Output: a Survey.
+"""

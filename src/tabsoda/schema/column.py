@@ -1,0 +1,119 @@
+"""One question of a survey: what its answers mean, not how they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tabsoda.errors import InputError
+
+# A code as it stands in the file: a number, a text, or a Stata letter such as ".a".
+Code = int | float | str
+
+
+class ColumnKind(StrEnum):
+    """The measurement scale of a question."""
+
+    CONTINUOUS = "continuous"
+    NOMINAL = "nominal"
+    ORDINAL = "ordinal"
+
+
+class ColumnRole(StrEnum):
+    """What a column is in the survey; only questions are mined and imputed."""
+
+    QUESTION = "question"
+    ID = "id"
+    WEIGHT = "weight"
+    STRATUM = "stratum"
+    CLUSTER = "cluster"
+
+
+class Reason(StrEnum):
+    """Why a cell holds no answer."""
+
+    SKIP = "skip"
+    REFUSED = "refused"
+    DONT_KNOW = "dont_know"
+    BLANK = "blank"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A question and the meaning of every code in it.
+
+    Attributes
+    ----------
+    name : str
+    kind : ColumnKind
+    levels : tuple of Code
+        The answers a categorical question allows, in their order (the order means something
+        for ordinals only). Empty for continuous questions.
+    label : str
+        The question's text.
+    level_labels : mapping of Code to str
+        The text of each answer, where known; may also label missing codes.
+    special_codes : mapping of Code to Reason
+        Codes that are no answer, and why.
+    role : ColumnRole
+    universe : str
+        Who was asked, in the codebook's words. Shown beside mined rules, never parsed.
+    note : str
+        Why the description says what it says: the reason of a guess, or the author's remark.
+
+    Examples
+    --------
+    >>> smoked = Column("AC1002", ColumnKind.NOMINAL, (1, 2), level_labels={1: "Yes", 2: "No"})
+    >>> smoked.describe_level(2)
+    "2 'No'"
+    """
+
+    name: str
+    kind: ColumnKind
+    levels: tuple[Code, ...] = ()
+    label: str = ""
+    level_labels: Mapping[Code, str] = field(default_factory=dict)
+    special_codes: Mapping[Code, Reason] = field(default_factory=dict)
+    role: ColumnRole = ColumnRole.QUESTION
+    universe: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        seen: set[Code] = set()
+        for level in self.levels:
+            if level in seen:
+                raise InputError(
+                    "repeats a level",
+                    column=self.name,
+                    found=f"{level!r} twice",
+                    expected="each level once",
+                    next_step="Remove the repetition from the survey description",
+                )
+            seen.add(level)
+        both = seen & set(self.special_codes)
+        if both:
+            raise InputError(
+                "lists a code both as an answer and as no answer",
+                column=self.name,
+                found=", ".join(repr(code) for code in sorted(both, key=str)),
+                expected="each code in one place",
+                next_step="Remove it from the levels or from the special codes",
+            )
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether answers are levels rather than numbers."""
+        return self.kind is not ColumnKind.CONTINUOUS
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels; 0 for a continuous question."""
+        return len(self.levels)
+
+    def describe_level(self, level: Code) -> str:
+        """Write a level for people: the code and, where known, its label in quotes."""
+        label = self.level_labels.get(level, "")
+        code = f"{level:g}" if isinstance(level, float) else str(level)
+        return f"{code} '{label}'" if label and label != code else code

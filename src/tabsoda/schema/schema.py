@@ -1,0 +1,81 @@
+"""The description of a survey: its columns in questionnaire order."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tabsoda.errors import InputError
+from tabsoda.schema.column import Column, ColumnKind, ColumnRole
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns of a survey, immutable, in questionnaire order.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("A", ColumnKind.NOMINAL, levels=(1, 2)),
+    ...                  Column("B", ColumnKind.CONTINUOUS)))
+    >>> schema.names
+    ('A', 'B')
+    >>> schema["B"].kind.value
+    'continuous'
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise InputError(
+                "is described twice",
+                column=repeated[0],
+                expected="each column once",
+                next_step="Remove the repetition from the survey description",
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All column names, in questionnaire order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def questions(self) -> tuple[Column, ...]:
+        """The columns that are mined and imputed: everything but ids, weights and design."""
+        return tuple(c for c in self.columns if c.role is ColumnRole.QUESTION)
+
+    def of_role(self, role: ColumnRole) -> tuple[Column, ...]:
+        """Columns of one role."""
+        return tuple(c for c in self.columns if c.role is role)
+
+    def of_kind(self, kind: ColumnKind) -> tuple[Column, ...]:
+        """Questions of one kind."""
+        return tuple(c for c in self.questions if c.kind is kind)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def select(self, names: Iterable[str]) -> Schema:
+        """Keep only the named columns, in this schema's order."""
+        wanted = set(names)
+        return Schema(tuple(c for c in self.columns if c.name in wanted))
+
+    def fingerprint(self) -> str:
+        """Short hash of names, kinds and levels: two files of one survey share it."""
+        text = repr([(c.name, c.kind.value, c.levels) for c in self.questions])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
