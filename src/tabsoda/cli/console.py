@@ -32,12 +32,16 @@ def emit_json(content: Any) -> None:
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
+def _silent(done: int, total: int, what: str = "") -> None:
+    """Report nothing."""
+
+
 @contextmanager
 def progress(description: str) -> Iterator[Report]:
     """Show a bar with the time left on stderr while the block runs; silent when not a terminal."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
-        yield lambda done, total, what="": None
+        yield _silent
         return
     columns = (
         TextColumn("{task.description}"),

@@ -1,0 +1,146 @@
+"""A routing rule: which earlier answers lead past a question, and the evidence for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.schema.column import Code
+from tabsoda.states.cell_states import CellState
+from tabsoda.table import CodedTable
+
+
+class RuleStatus(StrEnum):
+    """What a person has said of a rule."""
+
+    PROPOSED = "proposed"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What one gate must hold for a rule to fire.
+
+    A gate that was neither answered nor skipped makes the condition false, unless ``or_blank``:
+    nobody can tell where an unknown answer would have led.
+
+    Attributes
+    ----------
+    column : str
+        The gate.
+    levels : tuple of Code
+        Answers of a categorical gate that fulfil it.
+    above, up_to : float or None
+        Bounds of a numeric gate: above < answer <= up_to.
+    or_skipped : bool
+        Fulfilled, too, where the gate itself was skipped.
+    or_blank : bool
+        Fulfilled, too, where the gate is blank for no known reason (the paper's screen only).
+    """
+
+    column: str
+    levels: tuple[Code, ...] = ()
+    above: float | None = None
+    up_to: float | None = None
+    or_skipped: bool = False
+    or_blank: bool = False
+
+    @property
+    def asks_for_answer(self) -> bool:
+        """Whether some answer fulfils it, rather than the gate's state alone."""
+        return bool(self.levels) or self.above is not None or self.up_to is not None
+
+    def holds(self, table: CodedTable) -> NDArray[np.bool_]:
+        """Return where the condition is fulfilled, shape (n_rows,)."""
+        position = table.names.index(self.column)
+        values, states = table.values[:, position], table.states.states[:, position]
+        result = np.zeros(values.shape[0], dtype=bool)
+        if self.levels:
+            order = {level: number for number, level in enumerate(table.columns[position].levels)}
+            wanted = [order[level] for level in self.levels if level in order]
+            result |= np.isin(values, wanted)
+        elif self.asks_for_answer:
+            above = -np.inf if self.above is None else self.above
+            up_to = np.inf if self.up_to is None else self.up_to
+            # NaN, the value of an unanswered cell, compares false.
+            result |= (values > above) & (values <= up_to)
+        if self.or_skipped:
+            result |= states == CellState.SKIPPED
+        if self.or_blank:
+            result |= states == CellState.MISSING
+        return result
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How often a rule was right on the table it was mined from.
+
+    ``fired_blank`` and the others are the 2x2 table of Section 3.2: TP, FP, FN and TN.
+
+    Attributes
+    ----------
+    fired_blank, fired_answered, silent_blank, silent_answered : int
+    answered_upper : float
+        Wilson upper bound of P(answered | the rule fires): the rule's own purity.
+    false_positive_upper, false_negative_upper : float
+        Wilson upper bounds of the paper's two screening rates.
+    p_value, q_value : float
+        Fisher's exact test, and its Benjamini-Hochberg adjustment within the target.
+    coverage : float
+        Share of the target's blanks that the rule explains.
+    """
+
+    fired_blank: int
+    fired_answered: int
+    silent_blank: int
+    silent_answered: int
+    answered_upper: float
+    false_positive_upper: float
+    false_negative_upper: float
+    p_value: float
+    q_value: float
+    coverage: float
+
+
+@dataclass(frozen=True)
+class SkipRule:
+    """One reason for which a question is skipped.
+
+    Attributes
+    ----------
+    identifier : str
+        Short and stable within a rule set, such as ``"r017"``.
+    target : str
+        The question that is skipped.
+    any_of : tuple of tuple of Condition
+        The rule fires where, for at least one inner tuple, all conditions hold.
+    evidence : Evidence
+    extended_from : str or None
+        The target this rule was found on before it was extended to this one.
+    status : RuleStatus
+    note : str
+    """
+
+    identifier: str
+    target: str
+    any_of: tuple[tuple[Condition, ...], ...]
+    evidence: Evidence
+    extended_from: str | None = None
+    status: RuleStatus = RuleStatus.PROPOSED
+    note: str = field(default="")
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The columns the rule looks at, each once, in order of appearance."""
+        return tuple(dict.fromkeys(c.column for path in self.any_of for c in path))
+
+    def fires(self, table: CodedTable) -> NDArray[np.bool_]:
+        """Return where the rule says skip, whether or not the target is answered; shape (n_rows,)."""
+        result = np.zeros(table.shape[0], dtype=bool)
+        for path in self.any_of:
+            result |= np.logical_and.reduce([condition.holds(table) for condition in path])
+        return result
