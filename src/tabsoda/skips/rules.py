@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.schema.column import Code
+from tabsoda.schema.column import Code, Column
 from tabsoda.states.cell_states import CellState
 from tabsoda.table import CodedTable
 
@@ -57,10 +58,19 @@ class Condition:
     def holds(self, table: CodedTable) -> NDArray[np.bool_]:
         """Return where the condition is fulfilled, shape (n_rows,)."""
         position = table.names.index(self.column)
-        values, states = table.values[:, position], table.states.states[:, position]
+        return self.holds_for(
+            table.columns[position],
+            table.values[:, position],
+            table.states.states[:, position],
+        )
+
+    def holds_for(
+        self, gate: Column, values: NDArray[np.float64], states: NDArray[np.uint8]
+    ) -> NDArray[np.bool_]:
+        """Return where the gate's values and states, shape (n_rows,) each, fulfil the condition."""
         result = np.zeros(values.shape[0], dtype=bool)
         if self.levels:
-            order = {level: number for number, level in enumerate(table.columns[position].levels)}
+            order = {level: number for number, level in enumerate(gate.levels)}
             wanted = [order[level] for level in self.levels if level in order]
             result |= np.isin(values, wanted)
         elif self.asks_for_answer:
@@ -106,6 +116,10 @@ class Evidence:
     coverage: float
 
 
+# What is known of a rule that a person wrote by hand: nothing, and every bound at its worst.
+NO_EVIDENCE = Evidence(0, 0, 0, 0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
+
+
 @dataclass(frozen=True)
 class SkipRule:
     """One reason for which a question is skipped.
@@ -128,7 +142,7 @@ class SkipRule:
     identifier: str
     target: str
     any_of: tuple[tuple[Condition, ...], ...]
-    evidence: Evidence
+    evidence: Evidence = NO_EVIDENCE
     extended_from: str | None = None
     status: RuleStatus = RuleStatus.PROPOSED
     note: str = field(default="")
@@ -140,7 +154,9 @@ class SkipRule:
 
     def fires(self, table: CodedTable) -> NDArray[np.bool_]:
         """Return where the rule says skip, whether or not the target is answered; shape (n_rows,)."""
-        result = np.zeros(table.shape[0], dtype=bool)
-        for path in self.any_of:
-            result |= np.logical_and.reduce([condition.holds(table) for condition in path])
-        return result
+        return self.fires_where(lambda condition: condition.holds(table))
+
+    def fires_where(self, holds: Callable[[Condition], NDArray[np.bool_]]) -> NDArray[np.bool_]:
+        """Combine where each condition holds into where the rule fires, shape (n_rows,)."""
+        paths = [np.logical_and.reduce([holds(c) for c in path]) for path in self.any_of]
+        return np.logical_or.reduce(paths)
