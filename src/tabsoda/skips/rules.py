@@ -153,7 +153,7 @@ class SkipRule:
         return tuple(dict.fromkeys(c.column for path in self.any_of for c in path))
 
     def fires(self, table: CodedTable) -> NDArray[np.bool_]:
-        """Return where the rule says skip, whether or not the target is answered; shape (n_rows,)."""
+        """Return where the rule says skip, the target answered or not; shape (n_rows,)."""
         return self.fires_where(lambda condition: condition.holds(table))
 
     def fires_where(self, holds: Callable[[Condition], NDArray[np.bool_]]) -> NDArray[np.bool_]:

@@ -1,0 +1,176 @@
+"""Checking data against routing rules: who answered although skipped, which blanks stay open."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tabsoda.skips.forward import route, was_asked
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.states.cell_states import CellStates
+from tabsoda.table import CodedTable
+
+_EXAMPLES = 10
+
+
+@dataclass(frozen=True)
+class RuleFinding:
+    """How data keep to one rule.
+
+    Attributes
+    ----------
+    identifier, target, sentence : str
+    fired : int
+        Rows in which the rule says skip.
+    answered : int
+        Rows among them in which the target is answered: violations.
+    example_rows : tuple of int
+        The first of those rows, counted from 1 as they stand in the file.
+    """
+
+    identifier: str
+    target: str
+    sentence: str
+    fired: int
+    answered: int
+    example_rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ColumnFinding:
+    """What is known of the cells of one column once the rules are applied.
+
+    Attributes
+    ----------
+    column : str
+    answered : int
+    skipped : int
+        Blank, and explained by a rule or by a skip code.
+    declined : int
+        Refused, or answered with "don't know".
+    unexplained : int
+        Blank for no known reason: what an imputer would fill.
+    """
+
+    column: str
+    answered: int
+    skipped: int
+    declined: int
+    unexplained: int
+
+
+@dataclass(frozen=True, eq=False)
+class CheckResult:
+    """Everything :func:`check` found.
+
+    Attributes
+    ----------
+    n_rows : int
+    rules : tuple of RuleFinding
+        One per rule that was not rejected, in questionnaire order.
+    columns : tuple of ColumnFinding
+        One per column of the table.
+    states : CellStates
+        The table's states with the rules applied.
+    """
+
+    n_rows: int
+    rules: tuple[RuleFinding, ...]
+    columns: tuple[ColumnFinding, ...]
+    states: CellStates
+
+    @property
+    def violations(self) -> tuple[RuleFinding, ...]:
+        """The rules that somebody answered against, the most often broken first."""
+        broken = [finding for finding in self.rules if finding.answered]
+        return tuple(sorted(broken, key=lambda finding: -finding.answered))
+
+    @property
+    def unexplained(self) -> tuple[ColumnFinding, ...]:
+        """The columns with blanks left open, the most open first."""
+        left = [finding for finding in self.columns if finding.unexplained]
+        return tuple(sorted(left, key=lambda finding: -finding.unexplained))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Cells over all columns, and rules that were broken."""
+        names = ("answered", "skipped", "declined", "unexplained")
+        cells = {name: sum(getattr(c, name) for c in self.columns) for name in names}
+        return {
+            "rows": self.n_rows,
+            "columns": len(self.columns),
+            "rules": len(self.rules),
+            "rules_broken": len(self.violations),
+            "answered_although_skipped": self.n_answered_although_skipped,
+            **cells,
+        }
+
+    @property
+    def n_answered_although_skipped(self) -> int:
+        """Violations over all rules; a cell that breaks two rules counts twice."""
+        return sum(finding.answered for finding in self.rules)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return totals, rules and columns as plain values, ready for JSON."""
+        return {
+            "totals": self.totals,
+            "rules": [asdict(finding) for finding in self.rules],
+            "columns": [asdict(finding) for finding in self.columns],
+        }
+
+
+def check(table: CodedTable, rules: RuleSet) -> CheckResult:
+    """Hold a table against routing rules.
+
+    Parameters
+    ----------
+    table : CodedTable
+    rules : RuleSet
+        Rejected rules are ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> from tabsoda.skips.rules import Condition, SkipRule
+    >>> ever = Column("ever", ColumnKind.NOMINAL, ("yes", "no"))
+    >>> often = Column("often", ColumnKind.CONTINUOUS)
+    >>> table = CodedTable.from_values((ever, often), np.array([[1, np.nan], [1, 3], [0, np.nan]]))
+    >>> rule = SkipRule("r001", "often", ((Condition("ever", ("no",)),),))
+    >>> result = check(table, RuleSet((rule,), (ever, often)))
+    >>> result.rules[0].fired, result.rules[0].answered, result.rules[0].example_rows
+    (2, 1, (2,))
+    >>> result.columns[1].skipped, result.columns[1].unexplained
+    (1, 1)
+    """
+    routing = route(rules, table)
+    sentences = dict(zip((rule.identifier for rule in rules), rules.sentences(), strict=True))
+    findings = []
+    for rule in rules.active:
+        fired = routing.fired[rule.identifier]
+        broken = fired & table.states.answered[:, table.names.index(rule.target)]
+        rows = tuple(int(row) + 1 for row in np.flatnonzero(broken)[:_EXAMPLES])
+        findings.append(
+            RuleFinding(
+                rule.identifier,
+                rule.target,
+                sentences[rule.identifier],
+                int(fired.sum()),
+                int(broken.sum()),
+                rows,
+            )
+        )
+    states = routing.states
+    asked = was_asked(states)
+    counts = zip(
+        states.names,
+        states.answered.sum(axis=0).tolist(),
+        states.skipped.sum(axis=0).tolist(),
+        (asked & ~states.answered).sum(axis=0).tolist(),
+        (states.missing & ~asked).sum(axis=0).tolist(),
+        strict=True,
+    )
+    columns = tuple(ColumnFinding(*row) for row in counts)
+    return CheckResult(table.shape[0], tuple(findings), columns, states)

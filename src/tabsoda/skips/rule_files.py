@@ -1,0 +1,222 @@
+"""Rules files: TOML that a person can read, edit and sign.
+
+``sentence`` is there for people alone: ignored on reading, written anew on saving.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from tabsoda._internal.files import write_text
+from tabsoda.errors import InputError
+from tabsoda.schema.column import Code, Column, ColumnKind
+from tabsoda.skips.rule_documents import RuleDocument, RulesDocument, parse_document
+from tabsoda.skips.rule_set import Provenance, RuleSet
+from tabsoda.skips.rules import Condition, Evidence, RuleStatus, SkipRule
+from tabsoda.skips.sentences import rule_sentence
+
+FORMAT = 1
+_COUNTS = ("fired_blank", "fired_answered", "silent_blank", "silent_answered")
+_HEADER = """\
+# Routing rules: which answers lead past which questions. Made by tabsoda; yours to edit.
+#
+# status   proposed, approved or rejected. A rejected rule is kept and never applied.
+# note     yours.
+# when     [[a, b], [c]] reads: a and b, or c. A gate can ask for answers (is = [1, 2]), a range
+#          (above = 14, up_to = 44), or_skipped = true (the gate was itself skipped).
+# sentence is written anew from the rest whenever the file is saved.
+# counts   of respondents: the rule fired or was silent, the target was blank or answered.
+# *_upper  Wilson upper bounds; answered_upper is that of "answered although the rule fires".
+"""
+
+
+def load_rules(path: Path) -> RuleSet:
+    """Read a rules file; see :meth:`RuleSet.from_toml`."""
+    document = parse_document(_read_toml(path), path.name, FORMAT)
+    try:
+        return _from_document(document)
+    except InputError as error:
+        subject = "" if error.column is None else f"Column '{error.column}' "
+        raise InputError(
+            f"The rules file '{path.name}' cannot be used. {subject}{error.problem}",
+            found=error.found,
+            expected=error.expected,
+            next_step=error.next_step,
+        ) from error
+
+
+def save_rules(rules: RuleSet, path: Path) -> None:
+    """Write a rules file in one step; see :meth:`RuleSet.to_toml`."""
+    write_text(path, dump_rules(rules))
+
+
+def dump_rules(rules: RuleSet) -> str:
+    """Return the text of a rules file."""
+    document = to_document(rules)
+    blocks = [_HEADER, f"format = {FORMAT}\n"]
+    blocks.append(_block("[mined]", document["mined"]))
+    blocks += [_block("[[rule]]", entry) for entry in document["rule"]]
+    if document["column"]:
+        blocks.append("# The columns the rules speak of, in questionnaire order.\n")
+        blocks += [_block("[[column]]", entry) for entry in document["column"]]
+    return "\n".join(blocks)
+
+
+def to_document(rules: RuleSet) -> dict[str, Any]:
+    """Return a rule set as the plain values of its file."""
+    mined = {key: value for key, value in asdict(rules.provenance).items() if key != "settings"}
+    settings = rules.provenance.settings.items()
+    mined["settings"] = {key: _plain(value) for key, value in settings if value is not None}
+    return {
+        "format": FORMAT,
+        "mined": mined,
+        "rule": rules.table(),
+        "column": [_column_to_dict(column) for column in rules.columns],
+    }
+
+
+def rule_to_dict(rule: SkipRule, columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return one rule as the plain values of its ``[[rule]]`` entry."""
+    evidence = asdict(rule.evidence)
+    entry: dict[str, Any] = {
+        "id": rule.identifier,
+        "sentence": rule_sentence(rule, columns),
+        "target": rule.target,
+        "when": [[_condition_to_dict(condition) for condition in path] for path in rule.any_of],
+        "status": rule.status.value,
+        "note": rule.note,
+    }
+    if rule.extended_from is not None:
+        entry["extended_from"] = rule.extended_from
+    entry["counts"] = {name: int(evidence.pop(name)) for name in _COUNTS}
+    return entry | {name: float(value) for name, value in evidence.items()}
+
+
+def _condition_to_dict(condition: Condition) -> dict[str, Any]:
+    entry: dict[str, Any] = {"gate": condition.column}
+    if condition.levels:
+        entry["is"] = [_plain(level) for level in condition.levels]
+    if condition.above is not None:
+        entry["above"] = _plain(condition.above)
+    if condition.up_to is not None:
+        entry["up_to"] = _plain(condition.up_to)
+    if condition.or_skipped:
+        entry["or_skipped"] = True
+    if condition.or_blank:
+        entry["or_blank"] = True
+    return entry
+
+
+def _column_to_dict(column: Column) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
+    if column.label:
+        entry["label"] = column.label
+    if column.universe:
+        entry["universe"] = column.universe
+    if column.levels:
+        entry["levels"] = [_plain(level) for level in column.levels]
+    if column.level_labels:
+        entry["labels"] = [column.level_labels.get(level, "") for level in column.levels]
+    return entry
+
+
+def _plain(value: Any) -> Code:
+    """Turn numpy's scalars into Python's, and True into 1, which it equals."""
+    value = value.item() if hasattr(value, "item") else value
+    return int(value) if isinstance(value, bool) else value
+
+
+def _from_document(document: RulesDocument) -> RuleSet:
+    columns = []
+    for entry in document.column:
+        labels = zip(entry.levels, entry.labels, strict=False)
+        columns.append(
+            Column(
+                entry.name,
+                ColumnKind(entry.kind),
+                tuple(entry.levels),
+                entry.label,
+                {level: label for level, label in labels if label},
+                universe=entry.universe,
+            )
+        )
+    rules = tuple(_rule_from(entry) for entry in document.rule)
+    return RuleSet(rules, tuple(columns), Provenance(**document.mined.model_dump()))
+
+
+def _rule_from(entry: RuleDocument) -> SkipRule:
+    paths = tuple(
+        tuple(
+            Condition(
+                condition.gate,
+                tuple(condition.is_),
+                condition.above,
+                condition.up_to,
+                condition.or_skipped,
+                condition.or_blank,
+            )
+            for condition in path
+        )
+        for path in entry.when
+    )
+    evidence = Evidence(
+        **entry.counts.model_dump(),
+        answered_upper=entry.answered_upper,
+        false_positive_upper=entry.false_positive_upper,
+        false_negative_upper=entry.false_negative_upper,
+        p_value=entry.p_value,
+        q_value=entry.q_value,
+        coverage=entry.coverage,
+    )
+    status = RuleStatus(entry.status)
+    return SkipRule(
+        entry.id, entry.target, paths, evidence, entry.extended_from, status, entry.note
+    )
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"The rules file '{path}' does not exist",
+            next_step="Check the path, or make it with: tabsoda mine DATA -o rules.toml",
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"The rules file '{path}' cannot be read", found=error.strerror or str(error)
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"The rules file '{path.name}' is not TOML",
+            found=str(error),
+            expected="a file written by tabsoda mine -o",
+            next_step="Correct it at that place, or mine again",
+        ) from error
+
+
+def _block(head: str, entry: Mapping[str, Any]) -> str:
+    lines = [head]
+    for key, value in entry.items():
+        # One path a line: a rule with several reasons is read line by line.
+        if key == "when" and len(value) > 1:
+            paths = "".join(f"  {_inline(path)},\n" for path in value)
+            lines.append(f"when = [\n{paths}]")
+        else:
+            lines.append(f"{key} = {_inline(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _inline(value: Any) -> str:
+    """Write a TOML value on one line, which tomli_w does for everything but arrays."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_inline(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_inline(item) for item in value) + "]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").removesuffix("\n")

@@ -1,0 +1,217 @@
+"""The routing rules of one survey, with what is needed to read and to apply them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda.errors import InputError
+from tabsoda.schema.column import Column
+from tabsoda.skips.rule_checks import check_rules
+from tabsoda.skips.rules import RuleStatus, SkipRule
+from tabsoda.skips.sentences import rule_sentence
+from tabsoda.states.cell_states import CellStates
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.skips.graph import RoutingGraph
+
+# Which rules: one identifier, several, or a function that says yes or no to a rule.
+Selection = str | Iterable[str] | Callable[[SkipRule], bool]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where rules come from.
+
+    Attributes
+    ----------
+    source : str
+        The file they were mined from.
+    n_rows : int
+    screen : str
+    version : str
+        The version of this package.
+    settings : dict of str to number, text or None
+        The miner's settings, resolved.
+    """
+
+    source: str = ""
+    n_rows: int = 0
+    screen: str = ""
+    version: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Routing rules in questionnaire order; immutable, so every change returns a new set.
+
+    Attributes
+    ----------
+    rules : tuple of SkipRule
+        In the order of their targets in the questionnaire.
+    columns : tuple of Column
+        The questionnaire's columns in order. Those that no rule mentions are dropped, and of the
+        others only what describes their answers is kept.
+    provenance : Provenance
+
+    Examples
+    --------
+    >>> from tabsoda.schema import ColumnKind
+    >>> from tabsoda.skips.rules import Condition
+    >>> smoked = Column("AC1002", ColumnKind.NOMINAL, (1, 2), level_labels={1: "Yes", 2: "No"})
+    >>> often = Column("AC1003", ColumnKind.NOMINAL, (1, 2, 3))
+    >>> rule = SkipRule("r001", "AC1003", ((Condition("AC1002", (2,)),),))
+    >>> rules = RuleSet((rule,), (smoked, often))
+    >>> rules.sentences()
+    ("AC1003 is skipped when AC1002 is 2 'No'",)
+    >>> rules.approve("r001")["r001"].status.value
+    'approved'
+    """
+
+    rules: tuple[SkipRule, ...]
+    columns: tuple[Column, ...]
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def __post_init__(self) -> None:
+        order = {column.name: position for position, column in enumerate(self.columns)}
+        check_rules(self.rules, {column.name: column for column in self.columns}, order)
+        rules = sorted(self.rules, key=lambda rule: order[rule.target])
+        used = {name for rule in rules for name in (rule.target, *rule.gates)}
+        columns = tuple(_describe(column) for column in self.columns if column.name in used)
+        object.__setattr__(self, "rules", tuple(rules))
+        object.__setattr__(self, "columns", columns)
+
+    def __iter__(self) -> Iterator[SkipRule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __getitem__(self, identifier: str) -> SkipRule:
+        for rule in self.rules:
+            if rule.identifier == identifier:
+                return rule
+        raise KeyError(identifier)
+
+    @property
+    def active(self) -> tuple[SkipRule, ...]:
+        """The rules that nobody rejected."""
+        return tuple(rule for rule in self.rules if rule.status is not RuleStatus.REJECTED)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns that a rule skips, each once, in questionnaire order."""
+        return tuple(dict.fromkeys(rule.target for rule in self.active))
+
+    @property
+    def column_of(self) -> dict[str, Column]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
+
+    def sentence(self, rule: SkipRule) -> str:
+        """Say one rule in the words of the value labels."""
+        return rule_sentence(rule, self.column_of)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say every rule, in questionnaire order."""
+        columns = self.column_of
+        return tuple(rule_sentence(rule, columns) for rule in self.rules)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one plain dictionary per rule, ready for JSON or a data frame."""
+        from tabsoda.skips.rule_files import rule_to_dict
+
+        columns = self.column_of
+        return [rule_to_dict(rule, columns) for rule in self.rules]
+
+    def approve(self, where: Selection | None = None, note: str | None = None) -> RuleSet:
+        """Return a set in which the chosen rules are approved: all that nobody rejected, or some.
+
+        Parameters
+        ----------
+        where : str, iterable of str, or callable, optional
+            Identifiers, or a function of a rule, such as
+            ``lambda rule: rule.evidence.answered_upper < 0.01``.
+        note : str, optional
+        """
+        if where is None:
+            where = [rule.identifier for rule in self.active]
+        return self._mark(where, RuleStatus.APPROVED, note)
+
+    def reject(self, where: Selection, note: str | None = None) -> RuleSet:
+        """Return a set in which the chosen rules are rejected: kept and shown, never applied."""
+        return self._mark(where, RuleStatus.REJECTED, note)
+
+    def _mark(self, where: Selection, status: RuleStatus, note: str | None) -> RuleSet:
+        if callable(where):
+            chosen = {rule.identifier for rule in self.rules if where(rule)}
+        else:
+            chosen = {where} if isinstance(where, str) else set(where)
+            unknown = sorted(chosen - {rule.identifier for rule in self.rules})
+            if unknown:
+                raise InputError(
+                    f"There is no rule '{unknown[0]}'",
+                    expected=f"one of {len(self.rules)} identifiers such as "
+                    + ", ".join(repr(rule.identifier) for rule in self.rules[:3]),
+                    next_step="List them with RuleSet.table()",
+                )
+        marked = tuple(
+            replace(rule, status=status, note=rule.note if note is None else note)
+            if rule.identifier in chosen
+            else rule
+            for rule in self.rules
+        )
+        return replace(self, rules=marked)
+
+    def apply(self, table: CodedTable) -> CellStates:
+        """Mark what the rules skip in a table of the same survey.
+
+        Goes forward through the questionnaire, so that a skip reaches the questions that hang on
+        the skipped one. Rejected rules are ignored. A cell that was answered, refused or answered
+        with "don't know" was asked and is never marked; skips already known are kept.
+        """
+        from tabsoda.skips.forward import route
+
+        return route(self, table).states
+
+    def graph(self) -> RoutingGraph:
+        """Return who routes past whom, for drawing."""
+        from tabsoda.skips.graph import RoutingGraph
+
+        return RoutingGraph.of(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, as the rules file holds it; ready for JSON."""
+        from tabsoda.skips.rule_files import to_document
+
+        return to_document(self)
+
+    def to_toml(self, path: str | Path) -> None:
+        """Save as a rules file that a person can read, edit and sign; see :meth:`from_toml`."""
+        from tabsoda.skips.rule_files import save_rules
+
+        save_rules(self, Path(path))
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> RuleSet:
+        """Read a rules file; what was saved comes back unchanged."""
+        from tabsoda.skips.rule_files import load_rules
+
+        return load_rules(Path(path))
+
+
+def _describe(column: Column) -> Column:
+    """Keep what tells the answers of a column: no special codes, no labels of them."""
+    labels = {level: column.level_labels.get(level, "") for level in column.levels}
+    return Column(
+        column.name,
+        column.kind,
+        column.levels,
+        column.label,
+        {level: label for level, label in labels.items() if label},
+        universe=column.universe,
+    )

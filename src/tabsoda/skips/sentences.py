@@ -1,0 +1,127 @@
+"""Routing rules as sentences, in the words of the value labels.
+
+Labels are repeated as they are: nothing in them is escaped or interpreted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tabsoda.schema.column import Code, Column, ColumnKind
+from tabsoda.skips.rules import Condition, SkipRule
+
+# Longer lists are cut after this many answers; the rules file holds every one of them.
+_LONGEST_LIST = 6
+
+
+def rule_sentence(rule: SkipRule, columns: Mapping[str, Column]) -> str:
+    """Say in one sentence when the target is skipped.
+
+    Parameters
+    ----------
+    rule : SkipRule
+    columns : mapping of str to Column
+        The gates by name, for their labels.
+
+    Examples
+    --------
+    >>> gate = Column("AC1002", ColumnKind.NOMINAL, (1, 2), level_labels={1: "Yes", 2: "No"})
+    >>> rule = SkipRule("r001", "AC1003", ((Condition("AC1002", (2,)),),))
+    >>> rule_sentence(rule, {"AC1002": gate})
+    "AC1003 is skipped when AC1002 is 2 'No'"
+    """
+    return f"{rule.target} is skipped when {reasons_text(rule, columns)}"
+
+
+def reasons_text(rule: SkipRule, columns: Mapping[str, Column]) -> str:
+    """Say what a rule asks for: the part of its sentence after "when"."""
+    paths = [_path_text(path, columns) for path in rule.any_of]
+    # A semicolon keeps the alternatives apart where they hold an "and" or an "or" themselves.
+    nested = any(len(path) > 1 or _is_compound(path[0]) for path in rule.any_of)
+    return ("; or when " if nested else ", or when ").join(paths)
+
+
+def condition_text(condition: Condition, gate: Column) -> str:
+    """Say what one gate must hold.
+
+    Examples
+    --------
+    >>> age = Column("AGE", ColumnKind.CONTINUOUS)
+    >>> condition_text(Condition("AGE", above=44), age)
+    'AGE is above 44'
+    >>> condition_text(Condition("AGE", or_skipped=True), age)
+    'AGE was itself skipped'
+    """
+    parts = []
+    if condition.levels:
+        parts.append(_levels_text(condition.levels, gate))
+    elif condition.asks_for_answer:
+        parts.append(_bounds_text(condition.above, condition.up_to))
+    if condition.or_skipped:
+        parts.append("was itself skipped")
+    if condition.or_blank:
+        parts.append("is blank")
+    return f"{condition.column} {' or '.join(parts)}"
+
+
+def _path_text(path: Sequence[Condition], columns: Mapping[str, Column]) -> str:
+    texts = [condition_text(condition, columns[condition.column]) for condition in path]
+    return (", and " if any(map(_is_compound, path)) else " and ").join(texts)
+
+
+def _is_compound(condition: Condition) -> bool:
+    """Whether the condition's text holds an "or"."""
+    ways = [condition.asks_for_answer, condition.or_skipped, condition.or_blank]
+    return len(condition.levels) > 1 or sum(ways) > 1
+
+
+def _bounds_text(above: float | None, up_to: float | None) -> str:
+    if above is None:
+        return f"is at most {_number(up_to)}"
+    if up_to is None:
+        return f"is above {_number(above)}"
+    return f"is above {_number(above)} and at most {_number(up_to)}"
+
+
+def _number(value: float | None) -> str:
+    # repr, because "%g" would round a threshold such as 1234567.5 to another number.
+    return repr(float(value or 0)).removesuffix(".0")
+
+
+def _levels_text(levels: Sequence[Code], gate: Column) -> str:
+    chosen = set(levels)
+    wanted = [level for level in gate.levels if level in chosen]
+    others = [level for level in gate.levels if level not in chosen]
+    if not others:
+        return "has any answer"
+    listed, excluded = _pieces(wanted, gate), _pieces(others, gate)
+    if len(excluded) < len(listed):
+        return f"is anything but {_join(excluded, len(others))}"
+    return f"is {_join(listed, len(wanted))}"
+
+
+def _pieces(levels: Sequence[Code], gate: Column) -> list[str]:
+    """Describe the levels one by one, and runs of three or more ordered ones by their ends."""
+    if gate.kind is not ColumnKind.ORDINAL:
+        return [gate.describe_level(level) for level in levels]
+    order = {level: position for position, level in enumerate(gate.levels)}
+    runs: list[list[Code]] = []
+    for level in levels:
+        if runs and order[level] == order[runs[-1][-1]] + 1:
+            runs[-1].append(level)
+        else:
+            runs.append([level])
+    pieces: list[str] = []
+    for run in runs:
+        described = [gate.describe_level(level) for level in run]
+        pieces += described if len(run) < 3 else [f"{described[0]} to {described[-1]}"]
+    return pieces
+
+
+def _join(pieces: Sequence[str], n_levels: int) -> str:
+    if len(pieces) > _LONGEST_LIST:
+        shown = ", ".join(pieces[: _LONGEST_LIST - 1])
+        return f"one of {n_levels} answers ({shown}, ...)"
+    if len(pieces) == 1:
+        return pieces[0]
+    return f"{', '.join(pieces[:-1])} or {pieces[-1]}"
