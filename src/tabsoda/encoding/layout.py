@@ -6,8 +6,10 @@ The padding lets losses and decoders treat all columns of a kind in one tensor o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
@@ -78,3 +80,71 @@ class Layout:
     def widen(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Broadcast a mask of columns (n, d) to coordinates (n, p)."""
         return mask[:, self.column_of]
+
+    def tensors(self, device: torch.device | str = "cpu") -> LayoutTensors:
+        """Return the arrays that losses and decoders index with, as tensors on a device."""
+        return LayoutTensors(
+            *(torch.as_tensor(getattr(self, name), device=device) for name in LayoutTensors._fields)
+        )
+
+
+class LayoutTensors(NamedTuple):
+    """The arrays of a :class:`Layout` as tensors on one device; same names, same shapes."""
+
+    column_of: torch.Tensor
+    n_levels: torch.Tensor
+    continuous_columns: torch.Tensor
+    continuous_coordinates: torch.Tensor
+    bit_columns: torch.Tensor
+    bit_coordinates: torch.Tensor
+    bit_valid: torch.Tensor
+    codewords: torch.Tensor
+    level_valid: torch.Tensor
+    ordinal_columns: torch.Tensor
+    ordinal_coordinates: torch.Tensor
+
+
+def build_layout(
+    n_levels: Indices, continuous: Indices, bit_columns: Indices, ordinal_columns: Indices
+) -> Layout:
+    """Lay out the coordinates: continuous, then bits, then latents (Eq. encoding).
+
+    Parameters
+    ----------
+    n_levels : ndarray of int64, shape (d,)
+        Levels per column of the table; 0 for continuous columns.
+    continuous, bit_columns, ordinal_columns : ndarray of int64
+        Positions of the columns of each route. Columns in none of them get no coordinate.
+
+    Examples
+    --------
+    >>> layout = build_layout(np.array([0, 5, 4]), np.array([0]), np.array([1]), np.array([2]))
+    >>> layout.n_coordinates, layout.column_of.tolist()
+    (5, [0, 1, 1, 1, 2])
+    """
+    n_levels, continuous, bit_columns, ordinal_columns = (
+        np.asarray(a, dtype=np.int64) for a in (n_levels, continuous, bit_columns, ordinal_columns)
+    )
+    levels = n_levels[bit_columns]
+    widths = np.array([n_bits(int(k)) for k in levels], dtype=np.int64)
+    bit_valid = np.arange(int(widths.max(initial=1)))[None, :] < widths[:, None]
+    level = np.arange(int(levels.max(initial=1)))
+    level_valid = level[None, :] < levels[:, None]
+    bit_coordinates = np.zeros(bit_valid.shape, dtype=np.int64)
+    bit_coordinates[bit_valid] = continuous.size + np.arange(widths.sum())
+    bits = (level[:, None] >> np.arange(bit_valid.shape[1])) & 1
+    first_latent = continuous.size + int(widths.sum())
+    return Layout(
+        n_coordinates=first_latent + ordinal_columns.size,
+        column_of=np.concatenate([continuous, np.repeat(bit_columns, widths), ordinal_columns]),
+        n_levels=n_levels,
+        continuous_columns=continuous,
+        continuous_coordinates=np.arange(continuous.size),
+        bit_columns=bit_columns,
+        bit_coordinates=bit_coordinates,
+        bit_valid=bit_valid,
+        codewords=(bits[None] * level_valid[:, :, None] * bit_valid[:, None, :]).astype(np.float32),
+        level_valid=level_valid,
+        ordinal_columns=ordinal_columns,
+        ordinal_coordinates=first_latent + np.arange(ordinal_columns.size),
+    )

@@ -1,0 +1,67 @@
+"""Latent or bits: which way an ordinal goes, by the share of its most frequent answer.
+
+Input: visible answers per level. Output: which ordinals get a latent, with an event for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.events import EventLog
+from tabsoda.settings import EncodingSettings
+
+
+def dominant_share(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the share of the most frequent level per column; 0 where nothing is visible.
+
+    Examples
+    --------
+    >>> dominant_share(np.array([[7, 3], [0, 0]])).tolist()
+    [0.7, 0.0]
+    """
+    total = counts.sum(axis=1)
+    return counts.max(axis=1, initial=0) / np.maximum(total, 1)
+
+
+def latent_ordinals(
+    counts: NDArray[np.int64],
+    names: Sequence[str],
+    settings: EncodingSettings,
+    events: EventLog,
+) -> NDArray[np.bool_]:
+    """Say which ordinals get a cumulative-probit latent, Eq. (routing); the others get bits.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n_ordinals, max_levels)
+        Visible answers per level, 0 in the padding.
+    names : sequence of str
+    settings : EncodingSettings
+        ``ordinal="bits"`` sends all of them to bits (TabSODA-N).
+    events : EventLog
+        Gets ``"ordinal sent to bits"`` for each column that leaves the latent route, or one
+        ``"all ordinals sent to bits"``.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_ordinals,)
+    """
+    if settings.ordinal == "bits":
+        if len(names):
+            detail = f"the setting encoding.ordinal is 'bits'; {len(names)} columns"
+            events.add("encode", "all ordinals sent to bits", detail=detail)
+        return np.zeros(len(names), dtype=bool)
+    share = dominant_share(counts)
+    latent = share < settings.max_dominant_share
+    for position in np.flatnonzero(~latent).tolist():
+        events.add(
+            "encode",
+            "ordinal sent to bits",
+            column=names[position],
+            detail=f"{share[position]:.1%} of its visible answers are one level; the limit is "
+            f"{settings.max_dominant_share:.0%}",
+        )
+    return latent

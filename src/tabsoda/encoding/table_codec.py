@@ -1,0 +1,426 @@
+"""A whole table to coordinates and back.
+
+Input: a CodedTable and the mask of visible cells. Output: a :class:`TableCodec`, which encodes,
+fills, decodes and re-encodes any table of the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from tabsoda.encoding.analog_bits import nearest_level, prototype_log_probabilities
+from tabsoda.encoding.continuous import ContinuousCoder
+from tabsoda.encoding.cutpoints import smoothed_cutpoints
+from tabsoda.encoding.layout import Layout, build_layout
+from tabsoda.encoding.ordinal_latent import (
+    interval_level,
+    interval_means,
+    level_probabilities,
+    median_level,
+    most_probable_level,
+    truncated_normal_draw,
+)
+from tabsoda.encoding.ordinal_route import latent_ordinals
+from tabsoda.encoding.pass_through import find_pass_through
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.schema.column import ColumnKind
+from tabsoda.settings import EncodingSettings
+from tabsoda.table import CodedTable
+
+Rule = Literal["mode", "median", "interval"]
+Encoded = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+# Decoding needs a number per cell and level; blocks bound the memory and change no result.
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TableCodec:
+    """Encoder and decoder of one table's columns.
+
+    Columns with fewer than two distinct visible answers have no coordinates; decoding gives them
+    ``pass_value``. All encoded tables here are unstandardised.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All d columns.
+    layout : Layout
+    continuous : ContinuousCoder
+        Of ``layout.continuous_columns``, in that order.
+    cutpoints : ndarray of float32, shape (n_latent, max_cutpoints)
+        The encoder's cutpoints, +inf in the padding.
+    level_counts : ndarray of int64, shape (d, max_levels)
+        Visible answers per level; 0 in the padding and for continuous columns.
+    fill : ndarray of float32, shape (p,)
+        What a missing cell starts from: the mean over visible cells, the median for latents.
+    pass_value : ndarray of float64, shape (d,)
+        What the missing cells of a column without coordinates get; NaN: they stay missing.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> columns = (Column("age", ColumnKind.CONTINUOUS),
+    ...            Column("region", ColumnKind.NOMINAL, levels=("n", "e", "s")),
+    ...            Column("health", ColumnKind.ORDINAL, levels=(1, 2, 3)))
+    >>> values = np.array([[30, 0, 0], [40, 2, 1], [53, 1, 2], [61, 0, np.nan]])
+    >>> table = CodedTable.from_values(columns, values)
+    >>> codec = TableCodec.fit(table, table.states.answered, EncodingSettings(), EventLog())
+    >>> encoded = codec.encode(table.values)
+    >>> encoded.shape
+    (4, 4)
+    >>> codec.decode_point(encoded, rule="interval")[:3].tolist()
+    [[30.0, 0.0, 0.0], [40.0, 2.0, 1.0], [53.0, 1.0, 2.0]]
+    """
+
+    names: tuple[str, ...]
+    layout: Layout
+    continuous: ContinuousCoder
+    cutpoints: Encoded
+    level_counts: NDArray[np.int64]
+    fill: Encoded
+    pass_value: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls, table: CodedTable, visible: Mask, settings: EncodingSettings, events: EventLog
+    ) -> TableCodec:
+        """Learn routes, cutpoints and scales from the visible cells alone.
+
+        Parameters
+        ----------
+        table : CodedTable
+        visible : ndarray of bool, shape (n, d)
+            Answered cells that may be learned from.
+        settings : EncodingSettings
+        events : EventLog
+        """
+        _check_visible(table, visible)
+        values = np.where(visible, table.values, np.nan)
+        plan = find_pass_through(table, visible, events)
+        kinds = np.array([str(column.kind) for column in table.columns], dtype=object)
+        n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
+        n_levels[kinds == ColumnKind.CONTINUOUS] = 0
+        counts = _level_counts(values, n_levels)
+        ordinal = np.flatnonzero((kinds == ColumnKind.ORDINAL) & plan.modelled)
+        names = [table.names[position] for position in ordinal]
+        latent = ordinal[latent_ordinals(counts[ordinal], names, settings, events)]
+        numbers = np.flatnonzero((kinds == ColumnKind.CONTINUOUS) & plan.modelled)
+        categorical = np.flatnonzero((kinds != ColumnKind.CONTINUOUS) & plan.modelled)
+        layout = build_layout(n_levels, numbers, np.setdiff1d(categorical, latent), latent)
+        coder = ContinuousCoder.fit(values[:, numbers], visible[:, numbers], settings.continuous)
+        for position in numbers[coder.whole]:
+            events.add("encode", "whole numbers are kept whole", column=table.names[position])
+        codec = cls(
+            names=table.names,
+            layout=layout,
+            continuous=coder,
+            cutpoints=smoothed_cutpoints(
+                counts[latent, : layout.max_cutpoints + 1],
+                n_levels[latent],
+                settings.cutpoint_prior,
+            ),
+            level_counts=counts,
+            fill=np.zeros(layout.n_coordinates, dtype=np.float32),
+            pass_value=plan.fill,
+        )
+        return replace(codec, fill=codec._starting_values(codec.encode(values), visible))
+
+    def _starting_values(self, encoded: Encoded, visible: Mask) -> Encoded:
+        """Return the mean of each coordinate over visible cells; the median for latents."""
+        seen = np.where(self.layout.widen(visible), encoded.astype(np.float64), np.nan)
+        fill = np.nanmean(seen, axis=0)
+        latents = self.layout.ordinal_coordinates
+        fill[latents] = np.nanmedian(seen[:, latents], axis=0)
+        return fill.astype(np.float32)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """The column each coordinate belongs to, by name."""
+        return tuple(self.names[position] for position in self.layout.column_of)
+
+    @property
+    def modelled(self) -> Mask:
+        """Which columns have coordinates, shape (d,)."""
+        return np.isin(np.arange(len(self.names)), self.layout.column_of)
+
+    @property
+    def categorical_columns(self) -> NDArray[np.int64]:
+        """The columns of :meth:`level_probabilities`: bit columns, then latent ordinals."""
+        return np.concatenate([self.layout.bit_columns, self.layout.ordinal_columns])
+
+    def with_cutpoints(self, cutpoints: ArrayLike | torch.Tensor) -> TableCodec:
+        """Return a codec whose encoder uses other cutpoints (the paper's literal coupling)."""
+        return replace(self, cutpoints=_to_numpy(cutpoints).astype(np.float32))
+
+    def encode(
+        self,
+        values: NDArray[np.float64],
+        visible: Mask | None = None,
+        latents: Literal["mean"] | torch.Tensor | NDArray[np.floating] = "mean",
+    ) -> Encoded:
+        """Return coordinates, Eq. (encoding); those of cells without a usable answer are 0.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n, d)
+            As in :class:`~tabsoda.table.CodedTable`; NaN where there is no answer.
+        visible : ndarray of bool, shape (n, d), optional
+            Cells outside are treated as unanswered, whatever they hold.
+        latents : "mean" or array of shape (n, n_latent)
+            Latent ordinals as the mean of their interval, or drawn within it from these uniforms.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, p)
+        """
+        usable = ~np.isnan(values) if visible is None else visible & ~np.isnan(values)
+        layout = self.layout
+        encoded = np.zeros((values.shape[0], layout.n_coordinates), dtype=np.float32)
+        encoded[:, layout.continuous_coordinates] = self.continuous.encode(
+            values[:, layout.continuous_columns]
+        )
+        levels = np.where(usable, values, 0.0)
+        words = layout.codewords[
+            np.arange(layout.bit_columns.size), levels[:, layout.bit_columns].astype(np.int64)
+        ]
+        encoded[:, layout.bit_coordinates[layout.bit_valid]] = words[:, layout.bit_valid]
+        encoded[:, layout.ordinal_coordinates] = self._latents(
+            levels[:, layout.ordinal_columns].astype(np.int64), latents
+        )
+        encoded[~layout.widen(usable)] = 0.0
+        return encoded
+
+    def _latents(
+        self, levels: NDArray[np.int64], latents: str | torch.Tensor | NDArray[np.floating]
+    ) -> Encoded:
+        cutpoints = torch.from_numpy(self.cutpoints)
+        if isinstance(latents, str):
+            means = interval_means(cutpoints).numpy()
+            return means[np.arange(levels.shape[1]), levels]
+        uniforms = torch.as_tensor(_to_numpy(latents))
+        return truncated_normal_draw(torch.from_numpy(levels), cutpoints, uniforms).numpy()
+
+    def initial_fill(self, encoded: Encoded, visible: Mask, applicable: Mask) -> Encoded:
+        """Complete an encoded table: Algorithm 1, line 4.
+
+        Parameters
+        ----------
+        encoded : ndarray of float32, shape (n, p)
+        visible, applicable : ndarray of bool, shape (n, d)
+            Visible cells are kept, other applicable ones get ``fill``, skipped ones 0.
+        """
+        filled = np.where(self.layout.widen(visible), encoded, self.fill)
+        return np.where(self.layout.widen(applicable), filled, np.float32(0.0))
+
+    def decode_point(
+        self,
+        encoded: Encoded | torch.Tensor,
+        temperature: ArrayLike = 1.0,
+        rule: Rule = "mode",
+        *,
+        cutpoints: ArrayLike | torch.Tensor | None = None,
+        whole_numbers: bool = True,
+    ) -> NDArray[np.float64]:
+        """Return one value per cell, skipped or not; levels by their position.
+
+        Nominals and ordinals sent to bits always take the nearest valid codeword: a prototype
+        softmax is too flat for a median to return an exact codeword's own level.
+
+        Parameters
+        ----------
+        encoded : ndarray or tensor, shape (n, p)
+            Unstandardised.
+        temperature : float or array of shape (n_latent,)
+            For the rules ``"mode"`` and ``"median"``.
+        rule : {"mode", "median", "interval"}
+            How latent ordinals are decoded: the most probable level, the median of the level
+            probabilities, or the interval the latent lies in.
+        cutpoints : array of shape (n_latent, max_cutpoints), optional
+            The decoder's cutpoints; the encoder's unless given.
+        whole_numbers : bool
+            Round the columns whose visible answers were all whole.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, d)
+            Columns without coordinates hold ``pass_value``.
+        """
+        if rule not in ("mode", "median", "interval"):
+            raise InputError(
+                "There is no such decoding rule",
+                found=repr(rule),
+                expected="'mode', 'median' or 'interval'",
+            )
+        limits = self._decoder_cutpoints(cutpoints)
+        spread = torch.as_tensor(np.asarray(temperature, dtype=np.float32))
+        spread = spread.expand(self.layout.ordinal_columns.size)
+        layout, tables = self.layout, self.layout.tensors()
+        table = _to_numpy(encoded)
+        values = np.tile(self.pass_value, (table.shape[0], 1))
+        values[:, layout.continuous_columns] = self.continuous.decode(
+            table[:, layout.continuous_coordinates].astype(np.float64), whole_numbers
+        )
+
+        def bits(block: torch.Tensor) -> torch.Tensor:
+            words = block[:, tables.bit_coordinates]
+            return nearest_level(words, tables.codewords, tables.bit_valid, tables.level_valid)
+
+        def latents(block: torch.Tensor) -> torch.Tensor:
+            latent = block[:, tables.ordinal_coordinates]
+            if rule == "interval":
+                return interval_level(latent, limits)
+            probabilities = level_probabilities(latent, limits, spread)
+            return (most_probable_level if rule == "mode" else median_level)(probabilities)
+
+        values[:, layout.bit_columns] = _in_blocks(bits, table)
+        values[:, layout.ordinal_columns] = _in_blocks(latents, table)
+        return values
+
+    def reencode(
+        self,
+        encoded: Encoded | torch.Tensor,
+        temperature: ArrayLike = 1.0,
+        rule: Rule = "interval",
+        *,
+        cutpoints: ArrayLike | torch.Tensor | None = None,
+    ) -> Encoded:
+        """Move every categorical entry to the code of the level it decodes to; numbers stay.
+
+        This keeps the completed table among the codes that answers have: exact codewords, and
+        interval means of the encoder's cutpoints. Parameters as in :meth:`decode_point`.
+        """
+        table = _to_numpy(encoded)
+        values = self.decode_point(table, temperature, rule, cutpoints=cutpoints)
+        clean = self.encode(values)
+        numbers = self.layout.continuous_coordinates
+        clean[:, numbers] = table[:, numbers]
+        return clean
+
+    def level_probabilities(
+        self,
+        encoded: Encoded | torch.Tensor,
+        temperature: ArrayLike = 1.0,
+        *,
+        cutpoints: ArrayLike | torch.Tensor | None = None,
+    ) -> Encoded:
+        """Return the probability of every level: prototype softmax for bits, probit for latents.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_categorical, max_levels)
+            In the order of :attr:`categorical_columns`; 0 in the padding.
+        """
+        limits = self._decoder_cutpoints(cutpoints)
+        spread = torch.as_tensor(np.asarray(temperature, dtype=np.float32))
+        spread = spread.expand(self.layout.ordinal_columns.size)
+        tables = self.layout.tensors()
+        width = max(tables.level_valid.shape[1], limits.shape[1] + 1)
+
+        def block_probabilities(block: torch.Tensor) -> torch.Tensor:
+            words = block[:, tables.bit_coordinates]
+            nominal = prototype_log_probabilities(
+                words, tables.codewords, tables.bit_valid, tables.level_valid
+            ).exp()
+            ordinal = level_probabilities(block[:, tables.ordinal_coordinates], limits, spread)
+            parts = [
+                torch.nn.functional.pad(part, (0, width - part.shape[2]))
+                for part in (nominal, ordinal)
+            ]
+            return torch.cat(parts, dim=1)
+
+        return _in_blocks(block_probabilities, _to_numpy(encoded))
+
+    def _decoder_cutpoints(self, cutpoints: ArrayLike | torch.Tensor | None) -> torch.Tensor:
+        chosen = self.cutpoints if cutpoints is None else _to_numpy(cutpoints)
+        return torch.as_tensor(chosen.astype(np.float32))
+
+    def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what :meth:`from_state` needs: arrays, and content for JSON."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {f"continuous.{name}": getattr(self.continuous, name) for name in _CODER_ARRAYS}
+        arrays |= {f"layout.{name}": getattr(self.layout, name) for name in _LAYOUT_ARRAYS}
+        return arrays, {"names": list(self.names), "continuous": self.continuous.option}
+
+    @classmethod
+    def from_state(cls, arrays: dict[str, NDArray[Any]], content: dict[str, Any]) -> TableCodec:
+        """Rebuild a codec from :meth:`to_state`."""
+        try:
+            layout = build_layout(*(arrays[f"layout.{name}"] for name in _LAYOUT_ARRAYS))
+            coder = ContinuousCoder(
+                content["continuous"], *(arrays[f"continuous.{name}"] for name in _CODER_ARRAYS)
+            )
+            fields = {name: arrays[name] for name in _ARRAYS}
+            names = tuple(str(name) for name in content["names"])
+        except (KeyError, IndexError, TypeError) as error:
+            raise InputError(
+                "The saved encoding is incomplete",
+                found=f"no usable {error}",
+                next_step="Save the model again, or load another one",
+            ) from error
+        fits = (
+            len(names) == layout.n_levels.size == fields["pass_value"].size
+            and fields["fill"].shape == (layout.n_coordinates,)
+            and fields["cutpoints"].shape == layout.cutpoint_valid.shape
+            and coder.mean.shape == layout.continuous_columns.shape
+        )
+        if not fits:
+            raise InputError(
+                "The parts of the saved encoding do not fit together",
+                found=f"{len(names)} columns, {fields['fill'].size} coordinates",
+                expected=f"{layout.n_levels.size} columns, {layout.n_coordinates} coordinates",
+                next_step="Save the model again, or load another one",
+            )
+        return cls(names=names, layout=layout, continuous=coder, **fields)
+
+
+_ARRAYS = ("cutpoints", "level_counts", "fill", "pass_value")
+_CODER_ARRAYS = ("mean", "scale", "whole", "knots", "scores")
+_LAYOUT_ARRAYS = ("n_levels", "continuous_columns", "bit_columns", "ordinal_columns")
+
+
+def _check_visible(table: CodedTable, visible: Mask) -> None:
+    if visible.shape != table.shape:
+        raise InputError(
+            "The mask of visible cells does not fit the table",
+            found=str(visible.shape),
+            expected=str(table.shape),
+        )
+    wrong = visible & ~table.states.answered
+    if wrong.any():
+        position = int(np.flatnonzero(wrong.any(axis=0))[0])
+        raise InputError(
+            "has visible cells without an answer",
+            column=table.names[position],
+            found=f"{int(wrong[:, position].sum())} such cells",
+            expected="visible cells to be answered",
+        )
+
+
+def _level_counts(values: NDArray[np.float64], n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the answers per level, shape (d, max_levels); NaN does not count."""
+    width = int(n_levels.max(initial=2))
+    counts = np.zeros((n_levels.size, width), dtype=np.int64)
+    for position in np.flatnonzero(n_levels):
+        answers = values[~np.isnan(values[:, position]), position].astype(np.int64)
+        counts[position] = np.bincount(answers, minlength=width)
+    return counts
+
+
+def _to_numpy(array: ArrayLike | torch.Tensor) -> NDArray[Any]:
+    if isinstance(array, torch.Tensor):
+        return array.detach().cpu().numpy()
+    return np.asarray(array)
+
+
+def _in_blocks(decode: Callable[[torch.Tensor], torch.Tensor], table: NDArray[Any]) -> NDArray[Any]:
+    """Apply a decoder to blocks of rows, float32, and join what comes back."""
+    rows = torch.as_tensor(table, dtype=torch.float32)
+    return torch.cat([decode(block) for block in rows.split(_BLOCK_ROWS)]).numpy()
