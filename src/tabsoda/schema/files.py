@@ -1,0 +1,77 @@
+"""Survey descriptions on disk: survey.toml, or the JSON list form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tabsoda._internal.files import write_json, write_text
+from tabsoda.errors import InputError
+from tabsoda.schema.json_form import format_json_list, parse_json_list
+from tabsoda.schema.schema import Schema
+from tabsoda.schema.toml_form import format_toml, parse_toml
+
+
+def load_schema(path: str | Path) -> Schema:
+    """Read a survey description.
+
+    Parameters
+    ----------
+    path : str or Path
+        A ``.toml`` file, or a ``.json`` file with one object a column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> schema = Schema((Column("age", ColumnKind.CONTINUOUS, label="Age in years"),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_schema(schema, Path(folder) / "survey.toml")
+    ...     load_schema(Path(folder) / "survey.toml") == schema
+    True
+    """
+    path = Path(path)
+    form = _form(path)
+    if not path.is_file():
+        raise InputError(
+            f"The survey description '{path}' does not exist",
+            next_step="Check the path, or let `tabsoda inspect FILE -o survey.toml` propose one",
+        )
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"The survey description '{path}' is not UTF-8 text",
+            found=f"byte {error.object[error.start]:#04x} at position {error.start}",
+            expected="UTF-8",
+            next_step="Save it as UTF-8",
+        ) from error
+    if form == ".toml":
+        return parse_toml(text, path.name)
+    try:
+        entries = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"The survey description '{path}' is not valid JSON", found=str(error)
+        ) from error
+    return parse_json_list(entries, f"'{path.name}'")
+
+
+def save_schema(schema: Schema, path: str | Path) -> None:
+    """Write a survey description, TOML or JSON by the path's ending, in one step."""
+    path = Path(path)
+    if _form(path) == ".toml":
+        write_text(path, format_toml(schema))
+    else:
+        write_json(path, format_json_list(schema))
+
+
+def _form(path: Path) -> str:
+    form = path.suffix.lower()
+    if form not in (".toml", ".json"):
+        raise InputError(
+            f"The survey description '{path}' has an ending that is not known",
+            found=form or "no ending",
+            expected=".toml or .json",
+        )
+    return form

@@ -1,0 +1,64 @@
+"""What a file or a codebook says about a column, before anyone decides what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.column import Code
+
+
+@dataclass(frozen=True)
+class ColumnHints:
+    """Metadata of one column.
+
+    Attributes
+    ----------
+    label : str
+        The question's text.
+    level_labels : mapping of Code to str
+        Labels of values, those of missing codes included.
+    measure : str
+        ``"nominal"``, ``"ordinal"``, ``"scale"`` or empty, as SPSS and DDI say it.
+    order : tuple of Code
+        Levels in an order the file itself gives (an ordered Categorical, an Enum).
+    missing_codes : tuple of Code
+        Codes the file declares as no answer.
+    missing_ranges : tuple of (low, high)
+        Ranges the file declares as no answer, ends included.
+    universe : str
+        Who was asked.
+    """
+
+    label: str = ""
+    level_labels: Mapping[Code, str] = field(default_factory=dict)
+    measure: str = ""
+    order: tuple[Code, ...] = ()
+    missing_codes: tuple[Code, ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+    universe: str = ""
+
+    def is_missing(self, value: object) -> bool:
+        """Whether the file itself declares a value as no answer."""
+        if CodeBook(self.missing_codes).find(value) is not None:
+            return True
+        number = as_number(value)
+        return number is not None and any(low <= number <= high for low, high in self.missing_ranges)
+
+    def filled_from(self, other: ColumnHints) -> ColumnHints:
+        """Return these hints with every gap filled from others."""
+        known = CodeBook(self.level_labels)
+        added = {
+            code: text for code, text in other.level_labels.items() if known.find(code) is None
+        }
+        return replace(
+            self,
+            label=self.label or other.label,
+            level_labels={**self.level_labels, **added},
+            measure=self.measure or other.measure,
+            order=self.order or other.order,
+            missing_codes=tuple(dict.fromkeys((*self.missing_codes, *other.missing_codes))),
+            missing_ranges=tuple(dict.fromkeys((*self.missing_ranges, *other.missing_ranges))),
+            universe=self.universe or other.universe,
+        )

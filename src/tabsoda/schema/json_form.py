@@ -1,0 +1,162 @@
+"""The JSON list form of a survey description: one object a column, in questionnaire order.
+
+Known fields: name, type, levels, label, level_labels, note, skip_codes, missing_codes, and, beyond
+the form in circulation, role, universe, refused_codes, dont_know_codes and blank_codes. Other
+fields are let pass. Codes are often written as texts there (``"8"``, ``"-1.0"``); they are read as
+numbers where the levels are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tabsoda.errors import InputError
+from tabsoda.schema.codes import CodeBook, match_keys, numeric_if_possible
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.reasons import reason_from_label
+from tabsoda.schema.schema import Schema
+
+_CODE_FIELDS = {
+    Reason.SKIP: "skip_codes",
+    Reason.REFUSED: "refused_codes",
+    Reason.DONT_KNOW: "dont_know_codes",
+    Reason.BLANK: "blank_codes",
+    Reason.OTHER: "missing_codes",
+}
+
+
+def parse_json_list(entries: Any, source: str = "the description") -> Schema:
+    """Read the list form.
+
+    Examples
+    --------
+    >>> schema = parse_json_list([{"name": "Q1", "type": "nominal", "levels": [1, 2],
+    ...                            "skip_codes": ["-1"], "missing_codes": ["8"]}])
+    >>> {code: reason.value for code, reason in schema["Q1"].special_codes.items()}
+    {-1: 'skip', 8: 'other'}
+    """
+    if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
+        raise InputError(
+            f"{source} is not a survey description",
+            found=type(entries).__name__,
+            expected="a list with one object a column, each with name and type",
+        )
+    return Schema(tuple(_column(entry, number, source) for number, entry in enumerate(entries, 1)))
+
+
+def _column(entry: Any, number: int, source: str) -> Column:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
+        raise InputError(
+            f"Entry {number} of {source} has no name",
+            found=repr(entry)[:80],
+            expected="an object with name and type",
+        )
+    name = entry["name"]
+    kind = _one_of(ColumnKind, entry.get("type", entry.get("kind")), name, "type")
+    role = _one_of(ColumnRole, entry.get("role", ColumnRole.QUESTION.value), name, "role")
+    levels = tuple(_codes(entry, "levels", name))
+    if kind is ColumnKind.CONTINUOUS and levels:
+        raise InputError(
+            "is continuous and lists levels",
+            column=name,
+            found=f"{len(levels)} levels",
+            expected="no levels, or type nominal or ordinal",
+        )
+    numeric = not any(isinstance(level, str) for level in levels)
+    raw_labels = entry.get("level_labels") or {}
+    labels = match_keys({str(k): str(v) for k, v in raw_labels.items()}, levels)
+    return Column(
+        name,
+        kind,
+        levels,
+        str(entry.get("label") or ""),
+        labels,
+        _special_codes(entry, name, numeric, labels),
+        role,
+        str(entry.get("universe") or ""),
+        str(entry.get("note") or ""),
+    )
+
+
+def _special_codes(
+    entry: Mapping[str, Any], name: str, numeric: bool, labels: Mapping[Code, str]
+) -> dict[Code, Reason]:
+    special: dict[Code, Reason] = {}
+    label_of = CodeBook(labels)
+    for reason, field in _CODE_FIELDS.items():
+        for written in _codes(entry, field, name):
+            code = numeric_if_possible(written) if numeric else written
+            if special.get(code, reason) is not reason:
+                raise InputError(
+                    "gives one code two meanings",
+                    column=name,
+                    found=f"{written!r} as {special[code].value} and as {reason.value}",
+                    expected="each code in one list",
+                )
+            special[code] = reason
+            if reason is Reason.OTHER:
+                labelled = label_of.find(code)
+                special[code] = _missing_reason(code, labels[labelled] if labelled is not None else "")
+    return special
+
+
+def _missing_reason(code: Code, label: str) -> Reason:
+    """A code listed as missing is no skip, whatever its label says."""
+    if code == "":
+        return Reason.BLANK
+    reason = reason_from_label(label)
+    return Reason.OTHER if reason in (None, Reason.SKIP) else reason  # type: ignore[return-value]
+
+
+def _codes(entry: Mapping[str, Any], field: str, name: str) -> list[Code]:
+    codes = entry.get(field) or []
+    wrong = not isinstance(codes, list | tuple) or any(
+        isinstance(code, bool) or not isinstance(code, int | float | str) for code in codes
+    )
+    if wrong:
+        raise InputError(
+            f"has {field} that are no list of codes",
+            column=name,
+            found=repr(codes)[:80],
+            expected="a list of numbers or texts",
+        )
+    return list(codes)
+
+
+def _one_of(choices: Any, value: object, name: str, field: str) -> Any:
+    known = [choice.value for choice in choices]
+    if value not in known:
+        raise InputError(
+            f"has an unknown {field}",
+            column=name,
+            found=repr(value),
+            expected=" or ".join(known),
+            next_step="Correct the survey description",
+        )
+    return choices(value)
+
+
+def format_json_list(schema: Schema) -> list[dict[str, Any]]:
+    """Write a schema in the list form."""
+    return [_entry(column) for column in schema]
+
+
+def _entry(column: Column) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": column.name,
+        "type": column.kind.value,
+        "levels": list(column.levels) or None,
+        "label": column.label,
+        "note": column.note,
+        "level_labels": {str(code): label for code, label in column.level_labels.items()},
+    }
+    for reason, field in _CODE_FIELDS.items():
+        codes = [code for code, why in column.special_codes.items() if why is reason]
+        if codes or reason in (Reason.SKIP, Reason.OTHER):
+            entry[field] = codes
+    if column.role is not ColumnRole.QUESTION:
+        entry["role"] = column.role.value
+    if column.universe:
+        entry["universe"] = column.universe
+    return entry

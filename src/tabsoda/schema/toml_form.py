@@ -1,0 +1,222 @@
+"""survey.toml: the description of a survey as a person reads and edits it.
+
+::
+
+    [[variable]]
+    name = "AC1002"
+    label = "Ever smoked a cigarette"
+    kind = "nominal"
+    levels = [
+        { code = 1, label = "Yes" },
+        { code = 2, label = "No" },
+    ]
+    skip = [{ code = -1, label = "Inapplicable" }]
+    refused = [-7]
+
+The order of the tables is the order of the questionnaire, the order of the levels that of an
+ordinal. ``skip``, ``refused``, ``dont_know``, ``blank`` and ``other`` list the codes that are no
+answer; the code ``""`` is an empty text, ``"."`` an empty cell of any type.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
+
+from tabsoda.errors import InputError
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.schema import Schema
+
+FORMAT_VERSION = 1
+_HEADER = """\
+# Survey description. Edit it freely; the order of the variables is that of the questionnaire.
+# kind: continuous, nominal or ordinal (levels in their order).
+# skip, refused, dont_know, blank, other: codes that are no answer, and why.
+"""
+_LINE = 96
+
+
+class _Labelled(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    code: StrictInt | StrictFloat | StrictStr
+    label: StrictStr
+
+
+_Codes = list[StrictInt | StrictFloat | StrictStr | _Labelled]
+
+
+class _Variable(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: StrictStr = Field(min_length=1)
+    label: StrictStr = ""
+    role: Literal["question", "id", "weight", "stratum", "cluster"] = "question"
+    kind: Literal["continuous", "nominal", "ordinal"] | None = None
+    levels: _Codes = []
+    skip: _Codes = []
+    refused: _Codes = []
+    dont_know: _Codes = []
+    blank: _Codes = []
+    other: _Codes = []
+    more_labels: list[_Labelled] = []
+    universe: StrictStr = ""
+    note: StrictStr = ""
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    format: Literal[1] = 1
+    variable: list[_Variable] = Field(min_length=1)
+
+
+def parse_toml(text: str, source: str) -> Schema:
+    """Read a survey.toml; ``source`` names it in messages."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(
+            f"The survey description '{source}' is not valid TOML",
+            found=str(error),
+            next_step="Correct that line; texts need quotes",
+        ) from error
+    try:
+        document = _Document.model_validate(content)
+    except ValidationError as error:
+        raise _explain(error, content, source) from error
+    return Schema(tuple(_column(variable) for variable in document.variable))
+
+
+def _column(variable: _Variable) -> Column:
+    labels: dict[Code, str] = {}
+    levels = tuple(_take(variable.levels, labels))
+    special: dict[Code, Reason] = {}
+    for reason in Reason:
+        for code in _take(getattr(variable, reason.value), labels):
+            if code in special:
+                raise InputError(
+                    "lists a code twice among those that are no answer",
+                    column=variable.name,
+                    found=f"{code!r} as {special[code].value} and as {reason.value}",
+                    expected="each code once",
+                )
+            special[code] = reason
+    for entry in variable.more_labels:
+        labels[entry.code] = entry.label
+    role = ColumnRole(variable.role)
+    kind = variable.kind
+    if kind is None:
+        if role is ColumnRole.QUESTION:
+            raise InputError(
+                "has no kind",
+                column=variable.name,
+                expected="kind = continuous, nominal or ordinal",
+                next_step="Add it to the survey description",
+            )
+        kind = "continuous" if role is ColumnRole.WEIGHT else "nominal"
+    return Column(
+        variable.name,
+        ColumnKind(kind),
+        levels,
+        variable.label,
+        labels,
+        special,
+        role,
+        variable.universe,
+        variable.note,
+    )
+
+
+def _take(entries: Iterable[Code | _Labelled], labels: dict[Code, str]) -> list[Code]:
+    """Return the codes of a list, and put their labels aside."""
+    codes: list[Code] = []
+    for entry in entries:
+        if isinstance(entry, _Labelled):
+            labels[entry.code] = entry.label
+            codes.append(entry.code)
+        else:
+            codes.append(entry)
+    return codes
+
+
+def _explain(error: ValidationError, content: Mapping[str, Any], source: str) -> InputError:
+    """Turn pydantic's first complaint into ours: which variable, which key, what instead."""
+    first = error.errors()[0]
+    where = list(first["loc"])
+    column = None
+    if where[:1] == ["variable"] and len(where) > 1:
+        entry = content["variable"][int(where[1])]
+        column = str(entry.get("name", f"number {int(where[1]) + 1}"))
+        where = where[2:]
+    # Members of a union add their own name to the place; the key comes before them.
+    key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())
+    if first["type"] == "extra_forbidden":
+        known = _Variable if column else _Document
+        return InputError(
+            f"has a key that is not known in '{source}'"
+            if column
+            else f"The survey description '{source}' has a key that is not known",
+            column=column,
+            found=key,
+            expected=", ".join(known.model_fields),
+            next_step="Correct its spelling or remove it",
+        )
+    return InputError(
+        f"is described wrongly in '{source}'"
+        if column
+        else f"The survey description '{source}' is not complete",
+        column=column,
+        found=f"{key} = {first['input']!r}" if first["type"] != "missing" else f"no {key}",
+        expected=first["msg"].removeprefix("Input should be "),
+        next_step="Correct it in the survey description",
+    )
+
+
+def format_toml(schema: Schema) -> str:
+    """Write a schema as survey.toml."""
+    tables = (_format_variable(column) for column in schema)
+    return "\n".join([f"{_HEADER}format = {FORMAT_VERSION}\n", *tables])
+
+
+def _format_variable(column: Column) -> str:
+    labels = dict(column.level_labels)
+    lines = ["[[variable]]", f"name = {_literal(column.name)}"]
+    if column.label:
+        lines.append(f"label = {_literal(column.label)}")
+    if column.role is not ColumnRole.QUESTION:
+        lines.append(f"role = {_literal(column.role.value)}")
+    lines.append(f"kind = {_literal(column.kind.value)}")
+    if column.levels:
+        lines.append(f"levels = {_format_codes(column.levels, labels)}")
+    for reason in Reason:
+        codes = [code for code, why in column.special_codes.items() if why is reason]
+        if codes:
+            lines.append(f"{reason.value} = {_format_codes(codes, labels)}")
+    if labels:
+        lines.append(f"more_labels = {_format_codes(list(labels), labels)}")
+    if column.universe:
+        lines.append(f"universe = {_literal(column.universe)}")
+    if column.note:
+        lines.append(f"note = {_literal(column.note)}")
+    return "\n".join(lines) + "\n"
+
+
+def _format_codes(codes: Iterable[Code], labels: dict[Code, str]) -> str:
+    """Write codes on one line where they fit, else one a line; labels are used up."""
+    items = [
+        f"{{ code = {_literal(code)}, label = {_literal(labels.pop(code))} }}"
+        if code in labels
+        else _literal(code)
+        for code in codes
+    ]
+    line = f"[{', '.join(items)}]"
+    if len(items) == 1 or (len(line) <= _LINE and not line.startswith("[{")):
+        return line
+    return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+
+
+def _literal(value: Code) -> str:
+    """Write one value as TOML does."""
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
