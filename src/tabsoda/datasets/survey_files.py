@@ -11,6 +11,7 @@ from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
     from tabsoda.datasets.synthetic_survey import SyntheticSurvey
+    from tabsoda.schema.column import Column
 
 
 def write_survey(
@@ -62,10 +63,15 @@ def _write_spss(survey: SyntheticSurvey, path: Path) -> None:
         survey.to_frame(),
         str(path),
         column_labels={column.name: column.label for column in schema},
-        variable_value_labels={c.name: c.level_labels for c in schema if c.level_labels},
+        variable_value_labels={c.name: _number_labels(c) for c in schema if c.level_labels},
         missing_ranges={c.name: list(c.special_codes) for c in schema if c.special_codes},
         variable_measure={column.name: measures[column.kind.value] for column in schema},
     )
+
+
+def _number_labels(column: Column) -> dict[int | float, str]:
+    """Return the labels of a column's codes, all of which are numbers in this survey."""
+    return {code: text for code, text in column.level_labels.items() if not isinstance(code, str)}
 
 
 _WRITERS: dict[str, Callable[[SyntheticSurvey, Path], None]] = {
