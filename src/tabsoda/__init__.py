@@ -1,1 +1,94 @@
 """Imputes missing answers in survey data, and knows which blanks are not missing at all."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tabsoda._version import __version__
+
+if TYPE_CHECKING:
+    from tabsoda.errors import InputError, TabSODAError
+    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.events import Event, EventLog
+    from tabsoda.imputations import Imputations
+    from tabsoda.imputer import TabSODAImputer
+    from tabsoda.reading import read_survey
+    from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
+    from tabsoda.settings import Settings
+    from tabsoda.skips.checking import CheckResult, check
+    from tabsoda.skips.miner import MinedSkips, SkipMiner
+    from tabsoda.skips.rule_set import RuleSet
+    from tabsoda.skips.rules import Condition, SkipRule
+    from tabsoda.skips.settings import MinerSettings
+    from tabsoda.states.cell_states import CellState, CellStates
+    from tabsoda.survey import Survey
+    from tabsoda.table import CodedTable
+
+# Where each public name lives. Imported when first asked for: torch alone takes seconds.
+_HOMES = {
+    "CellState": "tabsoda.states.cell_states",
+    "CellStates": "tabsoda.states.cell_states",
+    "CheckResult": "tabsoda.skips.checking",
+    "CodedTable": "tabsoda.table",
+    "Column": "tabsoda.schema",
+    "ColumnKind": "tabsoda.schema",
+    "ColumnRole": "tabsoda.schema",
+    "Condition": "tabsoda.skips.rules",
+    "Event": "tabsoda.events",
+    "EventLog": "tabsoda.events",
+    "Imputations": "tabsoda.imputations",
+    "InputError": "tabsoda.errors",
+    "MinedSkips": "tabsoda.skips.miner",
+    "MinerSettings": "tabsoda.skips.settings",
+    "Reason": "tabsoda.schema",
+    "RuleSet": "tabsoda.skips.rule_set",
+    "Schema": "tabsoda.schema",
+    "Settings": "tabsoda.settings",
+    "SkipMiner": "tabsoda.skips.miner",
+    "SkipRule": "tabsoda.skips.rules",
+    "Survey": "tabsoda.survey",
+    "TabSODAError": "tabsoda.errors",
+    "TabSODAImputer": "tabsoda.imputer",
+    "check": "tabsoda.skips.checking",
+    "read_survey": "tabsoda.reading",
+    "skip_metrics": "tabsoda.evaluation.skip_metrics",
+}
+
+__all__ = [
+    "CellState",
+    "CellStates",
+    "CheckResult",
+    "CodedTable",
+    "Column",
+    "ColumnKind",
+    "ColumnRole",
+    "Condition",
+    "Event",
+    "EventLog",
+    "Imputations",
+    "InputError",
+    "MinedSkips",
+    "MinerSettings",
+    "Reason",
+    "RuleSet",
+    "Schema",
+    "Settings",
+    "SkipMiner",
+    "SkipRule",
+    "Survey",
+    "TabSODAError",
+    "TabSODAImputer",
+    "__version__",
+    "check",
+    "read_survey",
+    "skip_metrics",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tabsoda' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

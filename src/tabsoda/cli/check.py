@@ -1,0 +1,123 @@
+"""``tabsoda check``: hold data against routing rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.rule_text import columns, one_line, paragraph
+
+if TYPE_CHECKING:
+    from tabsoda.skips.checking import CheckResult
+
+_SHOWN = 20
+
+
+def check(
+    data: Path,
+    rules: Path,
+    /,
+    *,
+    survey: Path | None = None,
+    codebook: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Say who answered although skipped, and which blanks no rule explains.
+
+    Findings are no error: the exit code is 0 with and without them.
+
+    Parameters
+    ----------
+    data
+        The survey: CSV, Parquet, SPSS, Stata or SAS.
+    rules
+        The rules file, as tabsoda mine -o writes it.
+    survey
+        The survey's description: survey.toml or schema.json. Guessed where absent.
+    codebook
+        A DDI codebook (XML) that fills in labels.
+    as_json
+        Write the result as JSON.
+    """
+    from tabsoda.reading import read_survey
+    from tabsoda.skips.checking import check as check_table
+    from tabsoda.skips.rule_set import RuleSet
+
+    rule_set = RuleSet.from_toml(rules)
+    source = read_survey(data, survey, codebook=codebook)
+    result = check_table(source.table, rule_set)
+    if as_json:
+        emit_json({"source": source.source or data.name, **result.to_dict()})
+        return
+    console = output()
+    for line in _report(result, source.source or data.name, console.width):
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _report(result: CheckResult, source: str, width: int) -> Iterator[str]:
+    totals = result.totals
+    yield paragraph(
+        f"{source}: {totals['rows']:,} respondents, {totals['columns']:,} questions,"
+        f" {totals['rules']:,} rules.",
+        width,
+    )
+    yield ""
+    yield from columns(
+        [
+            ["answered", f"{totals['answered']:,}"],
+            ["skipped by a rule or a code", f"{totals['skipped']:,}"],
+            ["refused or don't know", f"{totals['declined']:,}"],
+            ["blank and not explained", f"{totals['unexplained']:,}"],
+        ]
+    )
+    yield ""
+    yield from _violations(result, width)
+    yield from _unexplained(result)
+
+
+def _violations(result: CheckResult, width: int) -> Iterator[str]:
+    if not result.violations:
+        yield "Nobody answered a question that a rule skips."
+        yield ""
+        return
+    yield paragraph(
+        f"Answered although skipped: {result.n_answered_although_skipped:,} answers against"
+        f" {len(result.violations):,} rules.",
+        width,
+    )
+    for finding in result.violations[:_SHOWN]:
+        rows = ", ".join(f"{row:,}" for row in finding.example_rows)
+        more = ", ..." if finding.answered > len(finding.example_rows) else ""
+        yield paragraph(f"{finding.identifier}  {finding.sentence}", width, "  ", "      ")
+        yield paragraph(
+            f"{finding.answered:,} of {finding.fired:,} answered, in rows {rows}{more}",
+            width,
+            " " * 8,
+        )
+    if len(result.violations) > _SHOWN:
+        yield f"  and {len(result.violations) - _SHOWN} more rules; --json lists all"
+    yield ""
+
+
+def _unexplained(result: CheckResult) -> Iterator[str]:
+    if not result.unexplained:
+        yield "Every blank is explained."
+        return
+    yield f"Blank and not explained, in {len(result.unexplained):,} questions:"
+    rows = [["  question", "blank", "of asked"]]
+    for finding in result.unexplained[:_SHOWN]:
+        asked = finding.answered + finding.declined + finding.unexplained
+        rows.append(
+            [
+                f"  {one_line(finding.column)}",
+                f"{finding.unexplained:,}",
+                f"{finding.unexplained / asked:.1%}",
+            ]
+        )
+    yield from columns(rows)
+    if len(result.unexplained) > _SHOWN:
+        yield f"  and {len(result.unexplained) - _SHOWN} more questions; --json lists all"

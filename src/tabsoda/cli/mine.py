@@ -1,0 +1,236 @@
+"""``tabsoda mine``: find the routing rules of a survey."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from tabsoda._version import __version__
+from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.outputs import Writer, check_outputs, write_together
+from tabsoda.cli.rule_text import (
+    columns,
+    events_text,
+    first_groups,
+    paragraph,
+    rules_heading,
+    rules_text,
+)
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.skips.rule_set import Provenance, RuleSet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tabsoda.survey import Survey
+
+_RULES_SHOWN = 40
+_GRAPHS = (".json", ".mmd", ".dot")
+
+
+def mine(
+    data: Path,
+    /,
+    *,
+    survey: Path | None = None,
+    codebook: Path | None = None,
+    output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    mask: Path | None = None,
+    graph: Path | None = None,
+    reference: Path | None = None,
+    screen: Literal["purity", "paper"] = "purity",
+    preset: str = "default",
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Find the routing rules of a survey and write them as sentences.
+
+    Parameters
+    ----------
+    data
+        The survey: CSV, Parquet, SPSS, Stata or SAS.
+    survey
+        Its description: survey.toml or schema.json. Guessed where absent.
+    codebook
+        A DDI codebook (XML) that fills in labels.
+    output_file
+        The rules file to write, such as rules.toml.
+    mask
+        The skip mask to write (Parquet): true where a cell is skipped.
+    graph
+        The routing graph to write: .json, .mmd (Mermaid) or .dot (Graphviz).
+    reference
+        A known skip mask to compare with, in the form that --mask writes.
+    screen
+        How rules are judged: by their own purity, or as in the paper.
+    preset
+        Settings of the miner: default, path, nsduh-50, nsduh-100, nsduh-200, small-survey.
+    as_json
+        Write the result as JSON.
+    force
+        Overwrite outputs that exist.
+    """
+    inputs = [path for path in (data, survey, codebook, reference) if path is not None]
+    check_outputs([path for path in (output_file, mask, graph) if path], inputs, force=force)
+    if graph is not None and graph.suffix not in _GRAPHS:
+        raise InputError(
+            f"The graph '{graph}' has an unknown ending",
+            found=repr(graph.suffix),
+            expected=" or ".join(_GRAPHS),
+        )
+
+    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.reading import read_survey
+    from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.settings import MinerSettings
+
+    settings = MinerSettings.preset(preset)
+    source = read_survey(data, survey, codebook=codebook)
+    truth = None if reference is None else _read_reference(reference, source)
+    with progress("Mining") as report:
+        mined = SkipMiner(settings, screen=screen).mine(source.table, report)
+    rules = RuleSet(
+        mined.rules,
+        source.table.columns,
+        Provenance(
+            source.source or data.name,
+            source.table.shape[0],
+            screen,
+            __version__,
+            settings.to_dict()[screen],
+        ),
+    )
+    events = EventLog([*source.events, *mined.events])
+    result = _summary(rules, source, mined.states.skipped)
+    if truth is not None:
+        metrics = skip_metrics(_found_by_rules(rules, source), truth, ~source.states.answered)
+        result["reference"] = metrics
+    skipped = mined.states.skipped
+    write_together(_writers(rules, skipped, source.table.names, output_file, mask, graph))
+    if as_json:
+        emit_json(result | {"rules": rules.table(), "events": events.to_dicts()})
+    else:
+        _show(result, rules, events, output_file)
+
+
+def _read_reference(path: Path, source: Survey) -> NDArray[np.bool_]:
+    from tabsoda.states.sources import read_mask
+
+    return read_mask(path, source.table.names, source.table.shape[0])
+
+
+def _found_by_rules(rules: RuleSet, source: Survey) -> NDArray[np.bool_]:
+    """Return what the rules find by themselves, without the skips that the file's codes tell."""
+    import numpy as np
+
+    nothing = np.zeros(source.table.shape, dtype=bool)
+    blank = source.table.with_states(source.states.with_skips(nothing))
+    return rules.apply(blank).skipped
+
+
+def _summary(rules: RuleSet, source: Survey, skipped: NDArray[np.bool_]) -> dict[str, Any]:
+    answered = source.states.answered
+    minable = answered.any(axis=0) & ~answered.all(axis=0)
+    return {
+        "source": rules.provenance.source,
+        "screen": rules.provenance.screen,
+        "rows": source.table.shape[0],
+        "variables": source.table.shape[1],
+        "mined": int(minable.sum()),
+        "routed": len(rules.targets),
+        "n_rules": len(rules),
+        "blank_cells": int((~answered).sum()),
+        "skipped_cells": int(skipped.sum()),
+    }
+
+
+def _writers(
+    rules: RuleSet,
+    skipped: NDArray[np.bool_],
+    names: tuple[str, ...],
+    output_file: Path | None,
+    mask: Path | None,
+    graph: Path | None,
+) -> dict[Path, Writer]:
+    writers: dict[Path, Writer] = {}
+    if output_file is not None:
+        from tabsoda.skips.rule_files import dump_rules
+
+        writers[output_file] = partial(_write_text, text=dump_rules(rules))
+    if mask is not None:
+        import polars as pl
+
+        writers[mask] = pl.DataFrame(skipped, schema=list(names)).write_parquet
+    if graph is not None:
+        drawn = rules.graph()
+        text = {
+            ".json": lambda: json.dumps(drawn.to_dict(), indent=2, ensure_ascii=False) + "\n",
+            ".mmd": drawn.to_mermaid,
+            ".dot": drawn.to_dot,
+        }[graph.suffix]()
+        writers[graph] = partial(_write_text, text=text)
+    return writers
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _show(
+    result: Mapping[str, Any], rules: RuleSet, events: EventLog, output_file: Path | None
+) -> None:
+    console = output()
+    width = console.width
+    lines = [
+        paragraph(
+            f"{result['source']}: {result['rows']:,} respondents, {result['variables']:,} questions"
+            f", {result['mined']:,} of them with blanks and answers.",
+            width,
+        ),
+        paragraph(
+            f"{len(rules):,} rules lead past {result['routed']:,} questions and explain"
+            f" {result['skipped_cells']:,} of {result['blank_cells']:,} blank cells as skips.",
+            width,
+        ),
+        "",
+    ]
+    if len(rules):
+        groups = first_groups(rules, _RULES_SHOWN)
+        lines += [rules_heading(width), *rules_text(groups, rules.column_of, width)]
+        lines += _rest(len(rules) - sum(map(len, groups)), output_file, width)
+    if len(events):
+        lines += ["Decisions taken on the way:", *events_text(events, width), ""]
+    if "reference" in result:
+        lines += _comparison(result)
+    for line in lines:
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _rest(left: int, output_file: Path | None, width: int) -> list[str]:
+    if output_file is not None:
+        more = f"The other {left:,} rules and all evidence are in" if left else "Evidence is in"
+        return [
+            paragraph(f"{more} {output_file}: edit it, approve or reject, then check.", width),
+            "",
+        ]
+    if left:
+        return [paragraph(f"{left:,} more rules; -o rules.toml keeps all of them.", width), ""]
+    return []
+
+
+def _comparison(result: Mapping[str, Any]) -> list[str]:
+    """Lay out the paper's table for this survey."""
+    sides = result["reference"]["all_cells"], result["reference"]["blanks"]
+    rows = [["", "all cells", "blanks only"]]
+    for name in ("precision", "recall", "f1", "fpr", "accuracy"):
+        numbers = ["-" if side[name] is None else f"{side[name]:.4f}" for side in sides]
+        rows.append([{"f1": "F1", "fpr": "FPR"}.get(name, name), *numbers])
+    counts = f"variables {result['variables']}, mined {result['mined']}, rules {result['n_rules']}"
+    return [f"Against the reference: {counts}", *columns(rows), ""]

@@ -1,0 +1,112 @@
+"""Routing rules and findings as text that fits a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Column
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import SkipRule
+from tabsoda.skips.sentences import reasons_text
+
+_TARGET_WIDTH = 16
+
+
+def one_line(text: str, width: int | None = None) -> str:
+    """Make any label safe to print in one line: control characters and breaks become spaces."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if width is not None and len(text) > width:
+        return text[: max(width - 1, 0)] + "…"
+    return text
+
+
+def paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> str:
+    """Wrap a text, with its later lines indented a little more."""
+    return textwrap.fill(
+        one_line(text), width, initial_indent=indent, subsequent_indent=indent + hanging
+    )
+
+
+def columns(cells: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
+    """Line up cells in columns: the first ``left`` ones to the left, numbers to the right."""
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))] if cells else []
+    for row in cells:
+        sides = [str.ljust if i < left else str.rjust for i in range(len(row))]
+        yield "  ".join(map(lambda f, c, w: f(c, w), sides, row, widths)).rstrip()
+
+
+def first_groups(rules: RuleSet, limit: int) -> list[list[SkipRule]]:
+    """Group the rules by their reason, in questionnaire order, until there are ``limit`` rules."""
+    groups: dict[object, list[SkipRule]] = {}
+    for rule in rules:
+        groups.setdefault(rule.any_of, []).append(rule)
+    before = accumulate((len(group) for group in groups.values()), initial=0)
+    return [group for group, n in zip(groups.values(), before, strict=False) if n < limit]
+
+
+def rules_text(
+    groups: Iterable[Sequence[SkipRule]], known: Mapping[str, Column], width: int
+) -> Iterator[str]:
+    """Write rules as sentences, those with the same reason together.
+
+    Parameters
+    ----------
+    groups : iterable of sequence of SkipRule
+        See :func:`first_groups`.
+    known : mapping of str to Column
+    width : int
+        Columns of the terminal.
+    """
+    for group in groups:
+        yield paragraph(f"When {reasons_text(group[0], known)}:", width)
+        yield from (_target_line(rule, known[rule.target].label, width) for rule in group)
+        yield ""
+
+
+def rules_heading(width: int) -> str:
+    """Return the line that says what stands beside each rule."""
+    return _target_row("rule", "skips", "", "blank", "answered", width)
+
+
+def _target_line(rule: SkipRule, label: str, width: int) -> str:
+    counts = rule.evidence
+    return _target_row(
+        rule.identifier,
+        rule.target,
+        label,
+        f"{counts.fired_blank:,}",
+        f"{counts.fired_answered:,}",
+        width,
+    )
+
+
+def _target_row(
+    identifier: str, target: str, label: str, blank: str, answered: str, width: int
+) -> str:
+    start = f"  {identifier:<5} {target:<{_TARGET_WIDTH}} "
+    end = f" {blank:>8} {answered:>8}"
+    room = max(width - len(start) - len(end), 0)
+    return f"{start}{one_line(label, room):<{room}}{end}"
+
+
+def events_text(events: EventLog, width: int, limit: int = 8) -> Iterator[str]:
+    """Count the automatic decisions by what was decided, the most frequent first."""
+    counts: dict[str, list[str]] = {}
+    for event in events:
+        counts.setdefault(event.decision, []).append(event.column or "")
+    ordered = sorted(counts.items(), key=lambda item: -len(item[1]))
+    for decision, where in ordered[:limit]:
+        names = _names([name for name in where if name])
+        times = f"{len(where):,} x " if len(where) > 1 else ""
+        yield paragraph(f"{times}{decision}{': ' if names else ''}{names}", width, "  ")
+    if len(ordered) > limit:
+        yield f"  and {len(ordered) - limit} other kinds of decision; --json lists all"
+
+
+def _names(names: Iterable[str], limit: int = 5) -> str:
+    listed = list(dict.fromkeys(names))
+    more = len(listed) - limit
+    return ", ".join(listed[:limit]) + (f" and {more} more" if more > 0 else "")
