@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.datasets import nonresponse as field
 from tabsoda.datasets.answers import draw_answer, draw_factors
-from tabsoda.datasets.planted_rules import PlantedRule
 from tabsoda.datasets.questionnaire import questionnaire
 from tabsoda.datasets.questions import SPECIAL_CODES, Question
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Column, ColumnKind, ColumnRole, Reason
 from tabsoda.schema.schema import Schema
-from tabsoda.states.cell_states import CellStates, reason_code
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
+from tabsoda.states.cell_states import CellState, CellStates, reason_code
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class SyntheticSurvey:
         Cells after the point where a respondent stopped.
     reasons : ndarray of uint8
         Why a cell that applies is unanswered; see :class:`~tabsoda.states.CellStates`.
-    rules : tuple of PlantedRule
+    rules : RuleSet
         The routing, one rule for each routed question.
     weight : ndarray of float64, shape (n_rows,)
         A survey weight.
@@ -64,7 +65,7 @@ class SyntheticSurvey:
     Examples
     --------
     >>> survey = make_survey(n_rows=500, seed=1)
-    >>> survey.rules[0].text
+    >>> survey.rules.sentences()[0]
     "PARTNER is skipped when MARITAL is 1 'Married'"
     >>> bool((survey.skipped & ~survey.violations == survey.true_table.states.skipped).all())
     True
@@ -77,7 +78,7 @@ class SyntheticSurvey:
     violations: NDArray[np.bool_]
     breakoff: NDArray[np.bool_]
     reasons: NDArray[np.uint8]
-    rules: tuple[PlantedRule, ...]
+    rules: RuleSet
     weight: NDArray[np.float64]
     spelled_out: tuple[Reason, ...] = ()
 
@@ -197,9 +198,7 @@ def make_survey(
     form = seed if questionnaire_seed is None else questionnaire_seed
     questions = questionnaire(n_columns, form)
     columns = tuple(question.column(spelled_out) for question in questions)
-    rules = tuple(
-        PlantedRule.of(question, columns) for question in questions if question.skipped_if
-    )
+    rules = _planted_rules(questions, columns)
     answers = _everybody_answers(questions, n_rows, seed, form)
     complete, skipped = _route(columns, rules, answers)
 
@@ -246,20 +245,32 @@ def _everybody_answers(
     return answers
 
 
+def _planted_rules(questions: tuple[Question, ...], columns: tuple[Column, ...]) -> RuleSet:
+    """Return the routing written down with the questions; it is true, hence approved."""
+    rules = (
+        SkipRule(f"planted-{q.name}", q.name, q.skipped_if, status=RuleStatus.APPROVED)
+        for q in questions
+        if q.skipped_if
+    )
+    return RuleSet(tuple(rules), columns)
+
+
 def _route(
-    columns: tuple[Column, ...], rules: tuple[PlantedRule, ...], answers: NDArray[np.float64]
+    columns: tuple[Column, ...], rules: RuleSet, answers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Lead every respondent through the questionnaire; return the answers asked for, and skips."""
     complete, skipped = answers.copy(), np.zeros(answers.shape, dtype=bool)
     positions = {column.name: position for position, column in enumerate(columns)}
+
+    def holds(condition: Condition) -> NDArray[np.bool_]:
+        # Gates precede targets, so whether the gate itself was skipped is settled by now.
+        gate = positions[condition.column]
+        states = np.where(skipped[:, gate], CellState.SKIPPED, CellState.ANSWERED)
+        return condition.holds_for(columns[gate], complete[:, gate], states.astype(np.uint8))
+
     for rule in rules:
-        # Gates precede targets, so the gates' own skips are settled by now.
-        gates = [positions[gate] for gate in rule.gates]
-        seen = CodedTable.from_values(
-            tuple(columns[gate] for gate in gates), complete[:, gates], skipped[:, gates]
-        )
         target = positions[rule.target]
-        skipped[:, target] = rule.fires(seen)
+        skipped[:, target] = rule.fires_where(holds)
         complete[skipped[:, target], target] = np.nan
     return complete, skipped
 
