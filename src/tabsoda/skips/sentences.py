@@ -94,16 +94,16 @@ def _levels_text(levels: Sequence[Code], gate: Column) -> str:
     others = [level for level in gate.levels if level not in chosen]
     if not others:
         return "has any answer"
-    listed, excluded = _pieces(wanted, gate), _pieces(others, gate)
-    if len(excluded) < len(listed):
-        return f"is anything but {_join(excluded, len(others))}"
-    return f"is {_join(listed, len(wanted))}"
+    listed, excluded = _runs(wanted, gate), _runs(others, gate)
+    if _n_named(excluded) < _n_named(listed):
+        return f"is anything but {_join(excluded, gate)}"
+    return f"is {_join(listed, gate)}"
 
 
-def _pieces(levels: Sequence[Code], gate: Column) -> list[str]:
-    """Describe the levels one by one, and runs of three or more ordered ones by their ends."""
+def _runs(levels: Sequence[Code], gate: Column) -> list[list[Code]]:
+    """Put three or more ordered levels that follow each other into one run."""
     if gate.kind is not ColumnKind.ORDINAL:
-        return [gate.describe_level(level) for level in levels]
+        return [[level] for level in levels]
     order = {level: position for position, level in enumerate(gate.levels)}
     runs: list[list[Code]] = []
     for level in levels:
@@ -111,17 +111,22 @@ def _pieces(levels: Sequence[Code], gate: Column) -> list[str]:
             runs[-1].append(level)
         else:
             runs.append([level])
-    pieces: list[str] = []
-    for run in runs:
-        described = [gate.describe_level(level) for level in run]
-        pieces += described if len(run) < 3 else [f"{described[0]} to {described[-1]}"]
-    return pieces
+    return [part for run in runs for part in ([run] if len(run) > 2 else [[one] for one in run])]
 
 
-def _join(pieces: Sequence[str], n_levels: int) -> str:
+def _n_named(runs: Sequence[Sequence[Code]]) -> int:
+    """Count the levels that have to be named: a run has two ends."""
+    return sum(2 if len(run) > 1 else 1 for run in runs)
+
+
+def _join(runs: Sequence[Sequence[Code]], gate: Column) -> str:
+    pieces = [
+        " to ".join(gate.describe_level(end) for end in dict.fromkeys((run[0], run[-1])))
+        for run in runs
+    ]
     if len(pieces) > _LONGEST_LIST:
         shown = ", ".join(pieces[: _LONGEST_LIST - 1])
-        return f"one of {n_levels} answers ({shown}, ...)"
+        return f"one of {sum(map(len, runs))} answers ({shown}, ...)"
     if len(pieces) == 1:
         return pieces[0]
     return f"{', '.join(pieces[:-1])} or {pieces[-1]}"
