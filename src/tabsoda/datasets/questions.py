@@ -99,7 +99,7 @@ class Question:
     skipped_if: Paths = ()
     universe: str = ""
     loads: Mapping[str, float] = field(default_factory=dict)
-    signal: float = 0.65
+    signal: float = 0.75
     sensitivity: float = 1.0
 
     def column(self, spelled_out: tuple[Reason, ...]) -> Column:
