@@ -44,7 +44,9 @@ class ColumnHints:
         if CodeBook(self.missing_codes).find(value) is not None:
             return True
         number = as_number(value)
-        return number is not None and any(low <= number <= high for low, high in self.missing_ranges)
+        return number is not None and any(
+            low <= number <= high for low, high in self.missing_ranges
+        )
 
     def filled_from(self, other: ColumnHints) -> ColumnHints:
         """Return these hints with every gap filled from others."""

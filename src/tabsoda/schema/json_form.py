@@ -97,7 +97,9 @@ def _special_codes(
             special[code] = reason
             if reason is Reason.OTHER:
                 labelled = label_of.find(code)
-                special[code] = _missing_reason(code, labels[labelled] if labelled is not None else "")
+                special[code] = _missing_reason(
+                    code, labels[labelled] if labelled is not None else ""
+                )
     return special
 
 

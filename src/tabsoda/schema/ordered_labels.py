@@ -28,7 +28,14 @@ _SCALES: dict[str, tuple[str, ...]] = {
         r"often|most of the time|usually|once a week|most days|several times|nearly every day",
         r"always|every ?day|daily|all of the time",
     ),
-    "quality": (r"very (poor|bad)|terrible", r"poor|^bad", r"fair", r"^good", r"very good", r"excel"),
+    "quality": (
+        r"very (poor|bad)|terrible",
+        r"poor|^bad",
+        r"fair",
+        r"^good",
+        r"very good",
+        r"excel",
+    ),
     "satisfaction": (
         r"(very|completely|extremely) (dissatisfied|unhappy)",
         r"(somewhat |fairly )?(dissatisfied|unhappy|not (very|too) (happy|satisfied))",

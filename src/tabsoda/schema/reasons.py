@@ -7,7 +7,9 @@ import re
 from tabsoda.schema.column import Reason
 
 # A skip that the respondent or the interviewer made by mistake is nonresponse, not routing.
-_WRONG_SKIP = re.compile(r"\b(in|im)(valid|proper|correct)\w*[ -]+skip|skip(ped)? (in|by) (error|resp)")
+_WRONG_SKIP = re.compile(
+    r"\b(in|im)(valid|proper|correct)\w*[ -]+skip|skip(ped)? (in|by) (error|resp)"
+)
 _PATTERNS: tuple[tuple[Reason, re.Pattern[str]], ...] = (
     (
         Reason.SKIP,

@@ -25,7 +25,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+)
 
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason

@@ -1,0 +1,161 @@
+"""From the file's values to numbers: the position of a level, or the value itself.
+
+Input: a series as published and its :class:`Column`. Output: values with NaN where there is no
+answer, and why there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tabsoda.schema.codes import CodeBook, as_number, is_blank_word
+from tabsoda.schema.column import Column, Reason
+from tabsoda.schema.values import comparable
+from tabsoda.states.cell_states import reason_code
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """One question as numbers.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+        NaN where there is no answer.
+    reasons : ndarray of uint8, shape (n_rows,)
+        0 where answered, else as :func:`tabsoda.states.reason_code` numbers them.
+    unlisted : dict of str to int
+        Values that the description does not know, with their counts; they hold no answer here.
+    """
+
+    values: NDArray[np.float64]
+    reasons: NDArray[np.uint8]
+    unlisted: dict[str, int] = field(default_factory=dict)
+
+
+def code_column(
+    series: pl.Series,
+    column: Column,
+    tags: NDArray[np.object_] | None = None,
+    *,
+    blank_is_text: bool = False,
+) -> CodedColumn:
+    """Code one question.
+
+    Parameters
+    ----------
+    series : polars.Series
+        The values as published.
+    column : Column
+    tags : ndarray of object, optional
+        Lettered missings per row (``".a"``), null in ``series``.
+    blank_is_text : bool
+        Whether the code ``""`` means an empty cell of a numeric column, too.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import ColumnKind
+    >>> smoked = Column("smoked", ColumnKind.NOMINAL, (1, 2), special_codes={-1: Reason.SKIP})
+    >>> coded = code_column(pl.Series(["1", "2", "-1", None]), smoked)
+    >>> coded.values.tolist(), coded.reasons.tolist()
+    ([0.0, 1.0, nan, nan], [0, 0, 1, 4])
+    """
+    data = comparable(series)
+    if column.is_categorical:
+        coded = _code_levels(data, column)
+    else:
+        coded = _code_numbers(data, column)
+    empty = _empty_reason(column, blank_is_text or data.dtype == pl.String)
+    coded.reasons[data.is_null().to_numpy()] = reason_code(empty)
+    if tags is not None:
+        _apply_tags(coded.reasons, tags, column)
+    return coded
+
+
+def _code_levels(data: pl.Series, column: Column) -> CodedColumn:
+    """Look up each distinct value once, then map them all."""
+    levels, special = CodeBook(column.levels), CodeBook(column.special_codes)
+    position = {level: number for number, level in enumerate(column.levels)}
+    distinct = data.drop_nulls().unique()
+    values, reasons, unlisted = [], [], []
+    for value in distinct.to_list():
+        code = special.find(value)
+        level = levels.find(value) if code is None else None
+        values.append(np.nan if level is None else float(position[level]))
+        if level is not None:
+            reasons.append(0)
+            continue
+        blank = code is None and is_blank_word(value)
+        why = column.special_codes[code] if code is not None else Reason.BLANK
+        reasons.append(reason_code(why if code is not None or blank else Reason.OTHER))
+        if code is None and not blank:
+            unlisted.append(value)
+    mapped = _replace(data, distinct, values, pl.Float64).fill_null(np.nan).to_numpy()
+    coded = _replace(data, distinct, reasons, pl.UInt8).fill_null(0).to_numpy()
+    return CodedColumn(mapped.copy(), coded.copy(), _count(data, unlisted))
+
+
+def _code_numbers(data: pl.Series, column: Column) -> CodedColumn:
+    """Take numbers as they are, but for special codes; a text that is none is unlisted."""
+    reasons = np.zeros(len(data), dtype=np.uint8)
+    unlisted: list[str] = []
+    if data.dtype == pl.String:
+        numbers = data.str.strip_chars().cast(pl.Float64, strict=False)
+        numbers = pl.select(pl.when(numbers.is_finite()).then(numbers).otherwise(None)).to_series()
+        texts = data.filter(numbers.is_null()).drop_nulls().unique()
+        special = CodeBook(column.special_codes)
+        why = []
+        for text in texts.to_list():
+            code = special.find(text)
+            if code is not None:
+                why.append(reason_code(column.special_codes[code]))
+            else:
+                why.append(reason_code(Reason.BLANK if is_blank_word(text) else Reason.OTHER))
+                if not is_blank_word(text):
+                    unlisted.append(text)
+        reasons = _replace(data, texts, why, pl.UInt8).fill_null(0).to_numpy().copy()
+    else:
+        numbers = data.cast(pl.Float64)
+    values = numbers.fill_null(np.nan).to_numpy().copy()
+    for code, reason in column.special_codes.items():
+        number = as_number(code)
+        if number is not None:
+            hit = values == number
+            reasons[hit] = reason_code(reason)
+            values[hit] = np.nan
+    return CodedColumn(values, reasons, _count(data, unlisted))
+
+
+def _replace(data: pl.Series, old: pl.Series, new: list, kind: type) -> pl.Series:
+    if not len(old):
+        return pl.Series([None] * len(data), dtype=kind)
+    return data.replace_strict(old, pl.Series(new, dtype=kind), default=None, return_dtype=kind)
+
+
+def _count(data: pl.Series, wanted: list) -> dict[str, int]:
+    if not wanted:
+        return {}
+    found = data.filter(data.is_in(pl.Series(wanted, dtype=data.dtype).implode()))
+    counts = found.value_counts(sort=True)
+    return {_written(value): count for value, count in counts.iter_rows()}
+
+
+def _written(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _empty_reason(column: Column, text: bool) -> Reason:
+    """Why an empty cell is empty: ``"."`` speaks of any empty cell, ``""`` of texts only."""
+    if "." in column.special_codes:
+        return column.special_codes["."]
+    return column.special_codes.get("", Reason.BLANK) if text else Reason.BLANK
+
+
+def _apply_tags(reasons: NDArray[np.uint8], tags: NDArray[np.object_], column: Column) -> None:
+    known = {str(code).lower(): why for code, why in column.special_codes.items()}
+    for letter in {tag for tag in tags if tag is not None}:
+        reasons[tags == letter] = reason_code(known.get(letter, Reason.OTHER))

@@ -1,0 +1,165 @@
+"""Brings together what a description says and what the file says of a column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.reading.raw import RawTable
+from tabsoda.schema.codes import CodeBook, is_blank_word, plain
+from tabsoda.schema.column import Column, ColumnKind, ColumnRole
+from tabsoda.schema.files import load_schema
+from tabsoda.schema.hints import ColumnHints
+from tabsoda.schema.inference import propose_schema, special_codes
+from tabsoda.schema.json_form import parse_json_list
+from tabsoda.schema.schema import Schema
+from tabsoda.schema.values import comparable
+
+
+def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
+    """Return the schema of a table: the one given, completed by the file, or a proposal.
+
+    Parameters
+    ----------
+    raw : RawTable
+    description : Schema, path, list of dict or None
+    events : EventLog
+        Gets one event per decision.
+    """
+    if description is None:
+        schema = propose_schema(raw.frame, raw.hints, raw.tags)
+        for column in schema:
+            said = f"{column.role.value}; " if column.role is not ColumnRole.QUESTION else ""
+            events.add(
+                "describe",
+                "column described by guess" if "guess" in column.note else "column described",
+                column=column.name,
+                detail=f"{said}{column.kind.value}: {column.note}",
+            )
+            _log_codes(column, events)
+        return schema
+    schema = _given(description)
+    absent = [name for name in schema.names if name not in raw.frame.columns]
+    if absent:
+        raise InputError(
+            "is described but not in the data",
+            column=absent[0],
+            found=f"{len(absent)} such columns; the data has {_some(raw.frame.columns)}",
+            expected="a description of the columns in the data",
+            next_step="Remove it from the survey description, or check that both belong together",
+        )
+    for name in raw.frame.columns:
+        if name not in schema:
+            events.add(
+                "describe",
+                "column not described",
+                column=name,
+                detail="kept as it is, neither mined nor imputed",
+            )
+    return Schema(tuple(_completed(column, raw, events) for column in schema))
+
+
+def _given(description: Any) -> Schema:
+    if isinstance(description, Schema):
+        return description
+    if isinstance(description, str | Path):
+        return load_schema(description)
+    return parse_json_list(description)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _completed(column: Column, raw: RawTable, events: EventLog) -> Column:
+    """Fill gaps of a described column from the file; the description wins where they differ."""
+    hints = raw.hint(column.name)
+    book = CodeBook((*column.levels, *column.special_codes, *column.level_labels))
+    labels = {c: text for c, text in hints.level_labels.items() if book.find(c) is None}
+    own = CodeBook(column.level_labels)
+    matched = {
+        code: text
+        for c, text in hints.level_labels.items()
+        if (code := book.find(c)) is not None and own.find(c) is None
+    }
+    column = replace(
+        column,
+        label=column.label or hints.label,
+        level_labels={**labels, **matched, **column.level_labels},
+        universe=column.universe or hints.universe,
+    )
+    if column.role is not ColumnRole.QUESTION:
+        return column
+    column = _with_file_codes(column, raw, hints, events)
+    return _with_levels(column, raw.frame[column.name], hints, events)
+
+
+def _with_file_codes(column: Column, raw: RawTable, hints: ColumnHints, events: EventLog) -> Column:
+    """Add the file's own user-missing codes that the description leaves out."""
+    tags = raw.tags.get(column.name)
+    values: list[object] = sorted({t for t in tags if t is not None}) if tags is not None else []
+    if hints.missing_ranges:
+        distinct = comparable(raw.frame[column.name]).drop_nulls().unique().to_list()
+        values += [value for value in distinct if hints.is_missing(value)]
+    levels, known = CodeBook(column.levels), CodeBook(column.special_codes)
+    letters = {str(code).lower() for code in column.special_codes}
+    added = {}
+    for code, reason in special_codes(values, hints).items():
+        declared_missing = hints.is_missing(code) or code in values
+        if known.find(code) is not None or str(code) in letters or not declared_missing:
+            continue
+        if levels.find(code) is not None:
+            events.add(
+                "describe",
+                "code kept as an answer",
+                column=column.name,
+                detail=f"{code!r} is user-missing in the file but a level of the description",
+            )
+            continue
+        added[code] = reason
+        events.add(
+            "describe",
+            "user-missing code of the file applied",
+            column=column.name,
+            detail=f"{code!r} means {reason.value}",
+        )
+    return replace(column, special_codes={**column.special_codes, **added}) if added else column
+
+
+def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: EventLog) -> Column:
+    if not column.is_categorical or column.levels:
+        return column
+    if column.kind is ColumnKind.ORDINAL:
+        if not hints.order:
+            raise InputError(
+                "is ordinal without an order",
+                column=column.name,
+                found="no levels",
+                expected="the levels, from one end to the other",
+                next_step="List them in the survey description, or call the column nominal",
+            )
+        events.add("describe", "levels taken from the table", column=column.name)
+        return replace(column, levels=hints.order)
+    special = CodeBook(column.special_codes)
+    found = comparable(series).drop_nulls().unique().sort().to_list()
+    levels = tuple(
+        plain(value) for value in found if special.find(value) is None and not is_blank_word(value)
+    )
+    events.add(
+        "describe",
+        "levels taken from the data",
+        column=column.name,
+        detail=f"{len(levels)} levels; the description lists none",
+    )
+    return replace(column, levels=levels)
+
+
+def _log_codes(column: Column, events: EventLog) -> None:
+    if column.special_codes:
+        codes = ", ".join(f"{code!r} {why.value}" for code, why in column.special_codes.items())
+        events.add("describe", "codes taken for no answer", column=column.name, detail=codes)

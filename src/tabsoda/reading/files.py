@@ -1,0 +1,103 @@
+"""Which reader a file needs, and what to say when it is not what its ending says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from tabsoda.errors import InputError
+from tabsoda.reading.delimited import read_delimited
+from tabsoda.reading.raw import RawTable
+from tabsoda.reading.stats_files import ENDINGS as STATS_ENDINGS
+from tabsoda.reading.stats_files import read_stats_file
+
+_DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".psv")
+_PARQUET = (".parquet", ".pq")
+ENDINGS = (*_DELIMITED, *_PARQUET, *STATS_ENDINGS)
+
+# How files of each family begin, to name what a file with the wrong ending really is.
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", ".parquet"),
+    (b"$FL2", ".sav"),
+    (b"$FL3", ".zsav"),
+    (b"<stata_dta>", ".dta"),
+    (b"HEADER RECORD*******", ".xpt"),
+    (b"PK\x03\x04", ".zip or .xlsx"),
+    (b"\x1f\x8b", ".gz"),
+    (b"%PDF", ".pdf"),
+)
+_SAS_MAGIC = bytes.fromhex("000000000000000000000000c2ea8160")
+
+
+def read_file(path: Path) -> RawTable:
+    """Read a survey file by its ending."""
+    if not path.exists():
+        raise InputError(
+            f"The file '{path}' does not exist",
+            expected="a survey file",
+            next_step="Check the path and the spelling",
+        )
+    if path.is_dir():
+        raise InputError(
+            f"'{path}' is a folder",
+            expected="a survey file",
+            next_step="Name the file in it",
+        )
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(
+            f"The file '{path.name}' has an ending that is not known",
+            found=ending or "no ending",
+            expected=", ".join(ENDINGS),
+            next_step="Rename the file if it is one of these, or convert it",
+        )
+    with path.open("rb") as file:
+        head = file.read(64)
+    if not head.strip():
+        raise InputError(
+            f"The file '{path.name}' is empty",
+            found=f"{path.stat().st_size} bytes",
+            expected="a header and at least one row",
+            next_step="Get the file again",
+        )
+    actual = _recognise(head)
+    if actual and not actual.startswith(ending) and {actual, ending} != {".sav", ".zsav"}:
+        raise InputError(
+            f"The file '{path.name}' is not what its ending says",
+            found=f"the beginning of a {actual} file",
+            expected=f"{ending} data",
+            next_step=f"Rename it, or convert it to {ending}",
+        )
+    if ending in _PARQUET:
+        return _read_parquet(path)
+    return read_delimited(path) if ending in _DELIMITED else read_stats_file(path)
+
+
+def _recognise(head: bytes) -> str:
+    if head.startswith(_SAS_MAGIC):
+        return ".sas7bdat"
+    return next((ending for start, ending in _SIGNATURES if head.startswith(start)), "")
+
+
+def _read_parquet(path: Path) -> RawTable:
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(
+            f"The file '{path.name}' cannot be read as Parquet",
+            found=str(error).splitlines()[0],
+            expected="a complete Parquet file",
+            next_step="It may be cut off or have the wrong ending; get it again or rename it",
+        ) from error
+    if not frame.height or not frame.width:
+        raise InputError(
+            f"The file '{path.name}' holds no rows",
+            found=f"{frame.height} rows, {frame.width} columns",
+            expected="at least one row and one column",
+        )
+    from tabsoda.reading.frames import read_frame
+
+    raw = read_frame(frame)
+    raw.source = path.name
+    return raw

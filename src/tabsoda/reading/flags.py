@@ -1,0 +1,66 @@
+"""What a person should look at before trusting a description: one event a finding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Column
+from tabsoda.schema.suspicion import suspicious_codes
+from tabsoda.table import CodedTable
+
+MANY_LEVELS = 100
+_ID_LIKE_SHARE = 0.95
+_MIN_ANSWERS = 20
+# Distinct numbers looked at; codes of "no answer" lie at the ends.
+_ENDS = 40
+
+
+def flag_columns(table: CodedTable, events: EventLog) -> None:
+    """Log blank, constant, id-like and many-levelled columns, and suspicious codes."""
+    for position, column in enumerate(table.columns):
+        answers = table.values[table.states.answered[:, position], position]
+        distinct, counts = np.unique(answers, return_counts=True)
+        for decision, detail in _findings(column, answers.size, distinct, counts):
+            events.add("describe", decision, column=column.name, detail=detail)
+
+
+def _findings(
+    column: Column, n_answers: int, distinct: np.ndarray, counts: np.ndarray
+) -> list[tuple[str, str]]:
+    if n_answers == 0:
+        return [("flag: all blank", "no row holds an answer")]
+    found = []
+    if distinct.size == 1:
+        found.append(("flag: constant", f"{n_answers} equal answers"))
+    id_like = distinct.size >= max(_MIN_ANSWERS, _ID_LIKE_SHARE * n_answers)
+    if column.is_categorical and id_like:
+        detail = f"{distinct.size} levels in {n_answers} answers; give it the role id"
+        found.append(("flag: id-like", detail))
+    elif column.is_categorical and column.n_levels > MANY_LEVELS:
+        detail = (
+            f"{column.n_levels} levels; group them, call the column continuous, or give it "
+            "another role"
+        )
+        found.append(("flag: very many levels", detail))
+    suspects = _suspects(column, distinct, counts)
+    if suspects:
+        detail = f"{', '.join(suspects)} look like codes for no answer, but count as answers"
+        found.append(("flag: suspicious codes", detail))
+    return found
+
+
+def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[str]:
+    """Suspicious answers with their counts; a level whose label is an answer is above suspicion."""
+    count_of: dict[object, int] = {}
+    if column.is_categorical:
+        for value, count in zip(distinct.astype(int), counts, strict=True):
+            count_of[column.levels[value]] = int(count)
+        unlabelled = {level for level in column.levels if not column.level_labels.get(level)}
+    else:
+        ends = np.unique(np.r_[: min(_ENDS, distinct.size), -min(_ENDS, distinct.size) : 0])
+        for index in ends:
+            count_of[float(distinct[index])] = int(counts[index])
+        unlabelled = set(count_of)
+    codes = suspicious_codes(count_of)
+    return [f"{code} ({count_of[code]}x)" for code in codes if code in unlabelled]

@@ -1,0 +1,58 @@
+"""What a reader hands on: the values as they stand in the file, and what the file says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.schema.hints import ColumnHints
+
+
+@dataclass
+class RawTable:
+    """A file or frame, read but not yet described.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+    hints : dict of str to ColumnHints
+        For columns the file says something about.
+    tags : dict of str to ndarray of object
+        Letter per row (``".a"``) or None, for columns with lettered missing values.
+    blank_is_text : bool
+        Whether an empty cell may be an empty text (CSV), so that the code ``""`` means it.
+    events : EventLog
+    source : str
+        The file's name; empty for a frame.
+    """
+
+    frame: pl.DataFrame
+    hints: dict[str, ColumnHints] = field(default_factory=dict)
+    tags: dict[str, NDArray[np.object_]] = field(default_factory=dict)
+    blank_is_text: bool = False
+    events: EventLog = field(default_factory=EventLog)
+    source: str = ""
+
+    def hint(self, name: str) -> ColumnHints:
+        """Return what the file says of a column; empty hints if nothing."""
+        return self.hints.get(name, ColumnHints())
+
+
+def refuse_repeated_names(names: list[str], source: str) -> None:
+    """Raise if a column name occurs twice or is empty."""
+    seen: set[str] = set()
+    for position, name in enumerate(names, 1):
+        if name in seen:
+            raise InputError(
+                f"occurs twice in {source or 'the frame'}",
+                column=name,
+                found=f"columns {names.index(name) + 1} and {position} with one name",
+                expected="a name of its own for every column",
+                next_step="Rename one of them",
+            )
+        seen.add(name)

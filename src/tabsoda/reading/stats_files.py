@@ -1,0 +1,139 @@
+"""SPSS, Stata and SAS files through pyreadstat, with everything they say about their columns.
+
+pyreadstat's dictionary output is used because its pandas output turns Stata's system-missing into
+0 in integer columns that also hold lettered missings (pyreadstat 1.3.7).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyreadstat
+from numpy.typing import NDArray
+from pyreadstat._readstat_parser import PyreadstatError, ReadstatError
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.reading.raw import RawTable, refuse_repeated_names
+from tabsoda.schema.codes import as_number, plain
+from tabsoda.schema.column import Code
+from tabsoda.schema.hints import ColumnHints
+
+_READERS = {
+    ".sav": (pyreadstat.read_sav, "SPSS"),
+    ".zsav": (pyreadstat.read_sav, "SPSS"),
+    ".por": (pyreadstat.read_por, "SPSS portable"),
+    ".dta": (pyreadstat.read_dta, "Stata"),
+    ".sas7bdat": (pyreadstat.read_sas7bdat, "SAS"),
+    ".xpt": (pyreadstat.read_xport, "SAS transport"),
+}
+ENDINGS = tuple(_READERS)
+# pyreadstat has no access to user-missing values in these two.
+_WITHOUT_USER_MISSING = (".por", ".xpt")
+
+
+def read_stats_file(path: Path) -> RawTable:
+    """Read an SPSS, Stata or SAS file; lettered missings become null and are kept in ``tags``."""
+    ending = path.suffix.lower()
+    reader, program = _READERS[ending]
+    events = EventLog()
+    options: dict[str, Any] = {"output_format": "dict"}
+    if ending in _WITHOUT_USER_MISSING:
+        events.add(
+            "read",
+            "missing reasons not read",
+            detail=f"{ending} files are read without user-missing codes and letters: blank instead",
+        )
+    else:
+        options["user_missing"] = True
+    try:
+        content, metadata = reader(str(path), **options)
+    except (ReadstatError, PyreadstatError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"The file '{path.name}' cannot be read as {program} data",
+            found=str(error),
+            expected=f"a complete {program} file, as its ending {ending} says",
+            next_step="It may be cut off or have the wrong ending; get it again or rename it",
+        ) from error
+    names = list(metadata.column_names)
+    refuse_repeated_names(names, f"'{path.name}'")
+    if not names or not metadata.number_rows:
+        raise InputError(
+            f"The file '{path.name}' holds no rows",
+            found=f"{metadata.number_rows or 0} rows, {len(names)} columns",
+            expected="at least one row and one column",
+        )
+    tags: dict[str, NDArray[np.object_]] = {}
+    series = []
+    for name in names:
+        values = content[name]
+        is_text = metadata.readstat_variable_types.get(name) == "string"
+        if not is_text:
+            letters = _letters(values)
+            if letters is not None:
+                tags[name] = letters
+                values = [
+                    None if letter else value for value, letter in zip(values, letters, strict=True)
+                ]
+        series.append(_series(name, values, is_text))
+    hints = {name: _hints(name, metadata) for name in names}
+    return RawTable(pl.DataFrame(series), hints, tags, events=events, source=path.name)
+
+
+def _letters(values: list[Any]) -> NDArray[np.object_] | None:
+    """Return ``".a"`` where a number's place is taken by a letter; None if it never is."""
+    letters = np.array(
+        [f".{value.lower()}" if isinstance(value, str) else None for value in values], dtype=object
+    )
+    return letters if any(letters) else None
+
+
+def _series(name: str, values: list[Any], is_text: bool) -> pl.Series:
+    """Build a column; whole numbers that SPSS stores as floats stay floats, as published."""
+    if is_text:
+        return pl.Series(name, values, dtype=pl.String)
+    if all(value is None for value in values):
+        return pl.Series(name, values, dtype=pl.Float64)
+    # The first values may be integers where later ones are not: let polars see them all.
+    return pl.Series(name, values, strict=False) if _mixed(values) else pl.Series(name, values)
+
+
+def _mixed(values: list[Any]) -> bool:
+    return len({type(value) for value in values if value is not None}) > 1
+
+
+def _hints(name: str, metadata: Any) -> ColumnHints:
+    labels: dict[Code, str] = {}
+    for value, text in metadata.variable_value_labels.get(name, {}).items():
+        is_letter = (
+            isinstance(value, str) and metadata.readstat_variable_types.get(name) != "string"
+        )
+        labels[f".{value.lower()}" if is_letter else plain(value)] = text
+    codes: list[Code] = []
+    ranges: list[tuple[float, float]] = []
+    for entry in metadata.missing_ranges.get(name, []):
+        low, high = entry["lo"], entry["hi"]
+        if low == high:
+            codes.append(low if isinstance(low, str) else plain(low))
+        else:
+            ranges.append((_end(low, -math.inf), _end(high, math.inf)))
+    for letter in metadata.missing_user_values.get(name, []):
+        codes.append(f".{str(letter).lower()}")
+    measure = metadata.variable_measure.get(name, "unknown")
+    return ColumnHints(
+        label=metadata.column_names_to_labels.get(name) or "",
+        level_labels=labels,
+        measure="" if measure == "unknown" else measure,
+        missing_codes=tuple(codes),
+        missing_ranges=tuple(ranges),
+    )
+
+
+def _end(value: Any, default: float) -> float:
+    """One end of a range; SPSS's LOWEST and HIGHEST may come as words."""
+    number = as_number(value)
+    return default if number is None else number

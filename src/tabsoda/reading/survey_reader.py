@@ -1,0 +1,162 @@
+"""``read_survey``: read, describe, code, and give every cell its state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.reading.codebook import read_codebook
+from tabsoda.reading.coding import CodedColumn, code_column
+from tabsoda.reading.describing import describe
+from tabsoda.reading.files import read_file
+from tabsoda.reading.flags import flag_columns
+from tabsoda.reading.frames import read_frame
+from tabsoda.reading.raw import RawTable
+from tabsoda.schema.column import Column
+from tabsoda.schema.hints import ColumnHints
+from tabsoda.schema.schema import Schema
+from tabsoda.states.sources import add_mask, load_mask, states_from_reasons
+from tabsoda.survey import Survey
+from tabsoda.table import CodedTable
+
+
+def read_survey(
+    source: Any,
+    description: Any = None,
+    *,
+    codebook: str | Path | None = None,
+    skip_mask: Any = None,
+    unlisted: str = "error",
+) -> Survey:
+    """Read a survey file or a data frame.
+
+    Parameters
+    ----------
+    source : path or frame
+        CSV (any common encoding and delimiter), Parquet, SPSS (.sav, .zsav, .por), Stata (.dta),
+        SAS (.sas7bdat, .xpt); or a pandas, polars or pyarrow table.
+    description : Schema, path, list of dict or None
+        survey.toml, a schema.json, or the same in memory. Without one, a proposal is used; see
+        ``Survey.events`` and the notes of its columns.
+    codebook : path, optional
+        DDI-Codebook XML; fills labels, categories, invalid ranges and universe text.
+    skip_mask : path, ndarray or frame, optional
+        True where a cell is a structural skip; added to those the codes tell.
+    unlisted : {"error", "missing"}
+        What to do with a value that the description lists neither as an answer nor as a code.
+
+    Returns
+    -------
+    Survey
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> survey = read_survey(
+    ...     pl.DataFrame({"smoked": [1, 2, 2], "age_first": [14, -1, -9]}),
+    ...     [{"name": "smoked", "type": "nominal", "levels": [1, 2]},
+    ...      {"name": "age_first", "type": "continuous",
+    ...       "skip_codes": [-1], "missing_codes": [-9]}])
+    >>> survey.states.states.tolist()
+    [[0, 0], [0, 2], [0, 1]]
+    """
+    if unlisted not in ("error", "missing"):
+        raise InputError(
+            "The setting unlisted is not known", found=repr(unlisted), expected="'error', 'missing'"
+        )
+    raw = read_file(Path(source)) if isinstance(source, str | Path) else read_frame(source)
+    if not raw.frame.height or not raw.frame.width:
+        raise InputError("The table is empty", expected="at least one row and one column")
+    events = EventLog(list(raw.events))
+    if codebook is not None:
+        _add_codebook(raw, read_codebook(codebook), events)
+    schema = describe(raw, description, events)
+    if not schema.questions:
+        raise InputError(
+            "The survey has no question",
+            found=f"{len(schema)} columns, all ids, weights or design",
+            next_step="Give at least one column the role question",
+        )
+    coded = {column.name: _code(column, raw) for column in schema.questions}
+    _judge_unlisted(coded, schema, unlisted, events)
+    table = _table(schema, coded)
+    if skip_mask is not None:
+        mask = load_mask(skip_mask, table.names, raw.frame.height, all_names=raw.frame.columns)
+        table = table.with_states(add_mask(table.states, mask))
+        events.add("states", "skips taken from a mask", detail=f"{int(mask.sum())} cells")
+    flag_columns(table, events)
+    return Survey(raw.frame, schema, table, raw.tags, events, raw.source)
+
+
+def _code(column: Column, raw: RawTable) -> CodedColumn:
+    return code_column(
+        raw.frame[column.name],
+        column,
+        raw.tags.get(column.name),
+        blank_is_text=raw.blank_is_text,
+    )
+
+
+def _table(schema: Schema, coded: dict[str, CodedColumn]) -> CodedTable:
+    values = np.column_stack([column.values for column in coded.values()])
+    reasons = np.column_stack([column.reasons for column in coded.values()])
+    return CodedTable(schema.questions, values, states_from_reasons(reasons, tuple(coded)))
+
+
+def _add_codebook(raw: RawTable, book: dict[str, ColumnHints], events: EventLog) -> None:
+    """Fill the file's hints from a codebook; names may differ in case."""
+    by_name = {name.lower(): name for name in book}
+    used = set()
+    for column in raw.frame.columns:
+        name = column if column in book else by_name.get(column.lower())
+        if name is not None:
+            raw.hints[column] = raw.hint(column).filled_from(book[name])
+            used.add(name)
+    if not used:
+        raise InputError(
+            "The codebook describes none of the columns",
+            found=", ".join(list(book)[:3]),
+            expected=", ".join(raw.frame.columns[:3]),
+            next_step="Check that codebook and data belong together",
+        )
+    events.add(
+        "describe",
+        "codebook used",
+        detail=f"{len(used)} of {raw.frame.width} columns; {len(book) - len(used)} not in the data",
+    )
+
+
+def _judge_unlisted(
+    coded: dict[str, CodedColumn], schema: Schema, unlisted: str, events: EventLog
+) -> None:
+    found = {name: column.unlisted for name, column in coded.items() if column.unlisted}
+    if found and unlisted == "error":
+        name, counts = next(iter(found.items()))
+        column = schema[name]
+        others = f" (and {len(found) - 1} more columns)" if len(found) > 1 else ""
+        if column.is_categorical:
+            problem = f"holds values that the description leaves out{others}"
+            expected = "levels " + _listed([str(level) for level in column.levels])
+            step = "Add them to its levels, or list them as codes that are no answer"
+        else:
+            problem = f"is continuous and holds text{others}"
+            expected = "numbers"
+            step = "List the text as a code that is no answer, or call the column nominal"
+        raise InputError(
+            problem,
+            column=name,
+            found=_listed([f"'{value}' ({count}x)" for value, count in counts.items()]),
+            expected=expected,
+            next_step=f"{step}; or let all such values count as missing (unlisted = 'missing')",
+        )
+    for name, counts in found.items():
+        detail = _listed([f"{value} ({count}x)" for value, count in counts.items()])
+        events.add("states", "unlisted values taken as missing", column=name, detail=detail)
+
+
+def _listed(items: list[str]) -> str:
+    return ", ".join(items[:6]) + (f", ... {len(items)} in all" if len(items) > 6 else "")

@@ -1,0 +1,279 @@
+"""Proposes what each column means, with the reason of every guess in ``Column.note``.
+
+Input: a table and the hints of its file and codebook. Output: a Schema for a person to correct.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tabsoda.errors import InputError
+from tabsoda.schema.codes import CodeBook, as_number, is_blank_word, plain
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.hints import ColumnHints
+from tabsoda.schema.ordered_labels import ordered_scale
+from tabsoda.schema.reasons import reason_from_label
+from tabsoda.schema.schema import Schema
+from tabsoda.schema.suspicion import is_lettered, suspicious_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+# At most this many whole numbers without labels are taken for categories rather than a count.
+FEW_LEVELS = 10
+# A column whose rows nearly all differ names the respondent rather than describing him.
+_ID_SHARE = 0.99
+_MIN_ROWS_FOR_ID = 20
+
+_ID_NAME = re.compile(
+    r"(^|_)(id|caseid|seqn|pubid|serial|respid|respondent|uuid|key|row)(_?\d*|$)|id$", re.I
+)
+_WEIGHT_NAME = re.compile(r"wgt|^w(eigh)?t|_w(eigh)?t|weight|^wt", re.I)
+_STRATUM_NAME = re.compile(r"strat|^sest$|^vestr", re.I)
+_CLUSTER_NAME = re.compile(r"(^|_)psu|^secu$|^verep|cluster|sdmvpsu", re.I)
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The distinct answers of a column: what is left once codes that are no answer are set aside."""
+
+    answers: tuple[Code, ...]
+    special: Mapping[Code, Reason]
+    n_rows: int
+    n_filled: int
+    is_temporal: bool = False
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The answers as numbers, or None if one is a text."""
+        numbers = [as_number(answer) for answer in self.answers]
+        return None if None in numbers else np.asarray(numbers, dtype=np.float64)
+
+
+def propose_schema(
+    frame: pl.DataFrame,
+    hints: Mapping[str, ColumnHints] | None = None,
+    tags: Mapping[str, NDArray[np.object_]] | None = None,
+) -> Schema:
+    """Guess kind, levels, order, role and special codes of every column.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    hints : mapping of str to ColumnHints, optional
+        What the file and a codebook say.
+    tags : mapping of str to ndarray, optional
+        Lettered missings per row.
+
+    Returns
+    -------
+    Schema
+        In the order of the columns; ``note`` says why.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> schema = propose_schema(pl.DataFrame({"q": [1, 2, 2, 1], "height": [1.7, 1.62, 1.8, 1.5]}))
+    >>> [column.kind.value for column in schema]
+    ['nominal', 'continuous']
+    """
+    return Schema(
+        tuple(
+            propose_column(series, (hints or {}).get(series.name), (tags or {}).get(series.name))
+            for series in frame
+        )
+    )
+
+
+def propose_column(
+    series: pl.Series,
+    hints: ColumnHints | None = None,
+    tags: NDArray[np.object_] | None = None,
+) -> Column:
+    """Guess what one column means."""
+    hints = hints or ColumnHints()
+    content = _content(series, hints, tags)
+    role, role_reason = _role(series.name, content)
+    kind, levels, kind_reason = _kind(content, hints)
+    if role is not ColumnRole.QUESTION:
+        kind = ColumnKind.CONTINUOUS if role is ColumnRole.WEIGHT else ColumnKind.NOMINAL
+        return Column(series.name, kind, (), hints.label, {}, {}, role, hints.universe, role_reason)
+    return Column(
+        series.name,
+        kind,
+        levels,
+        hints.label,
+        _labels(hints, levels, content.special),
+        content.special,
+        role,
+        hints.universe,
+        kind_reason,
+    )
+
+
+def special_codes(values: list[object], hints: ColumnHints) -> dict[Code, Reason]:
+    """Return the codes that the file or its labels declare as no answer, and why.
+
+    A code counts if the file lists it as user-missing or its label says so; its reason comes from
+    the label. Letters (``.a``) are missing by definition.
+    """
+    result: dict[Code, Reason] = {}
+    labels = CodeBook(hints.level_labels)
+    candidates = [*hints.missing_codes, *hints.level_labels, *values]
+    seen = CodeBook(())
+    for value in candidates:
+        if seen.find(value) is not None or value is None:
+            continue
+        labelled = labels.find(value)
+        text = hints.level_labels[labelled] if labelled is not None else ""
+        reason = reason_from_label(text) if text else None
+        letter = is_lettered(value)
+        if not (hints.is_missing(value) or reason is not None or letter):
+            continue
+        code = plain(value) if isinstance(value, int | float | str) else str(value)
+        if labelled is not None:
+            code = labelled
+        result[code] = reason or Reason.OTHER
+        seen = CodeBook(result)
+    return result
+
+
+def _content(series: pl.Series, hints: ColumnHints, tags: NDArray[np.object_] | None) -> _Content:
+    from tabsoda.schema.values import comparable
+
+    try:
+        data = comparable(series)
+    except InputError:
+        return _Content((), {}, len(series), 0)
+    distinct = data.drop_nulls().unique().to_list()
+    letters = sorted({tag for tag in tags if tag is not None}) if tags is not None else []
+    # Only a few distinct values can be codes; a long list of measurements need not be searched.
+    special = special_codes([*letters, *_candidates(distinct, hints)], hints)
+    book = CodeBook(special)
+    answers = [v for v in distinct if not is_blank_word(v) and book.find(v) is None]
+    filled = len(series) - data.null_count()
+    plain_answers = _sorted([plain(v) for v in answers])
+    return _Content(plain_answers, special, len(series), filled, series.dtype.is_temporal())
+
+
+def _candidates(distinct: list[object], hints: ColumnHints) -> list[object]:
+    if hints.missing_ranges:
+        return [value for value in distinct if hints.is_missing(value)]
+    return [value for value in distinct if is_lettered(value)]
+
+
+def _sorted(values: list[Code]) -> tuple[Code, ...]:
+    """Numbers by size, then texts by alphabet; numbers written as texts by size, too."""
+    return tuple(
+        sorted(
+            values, key=lambda v: ((n := as_number(v)) is None, n if n is not None else 0.0, str(v))
+        )
+    )
+
+
+def _role(name: str, content: _Content) -> tuple[ColumnRole, str]:
+    numbers = content.numbers
+    distinct = len(content.answers)
+    unique = distinct >= max(_MIN_ROWS_FOR_ID, _ID_SHARE * content.n_rows)
+    whole = numbers is None or bool((numbers == np.round(numbers)).all())
+    if _STRATUM_NAME.search(name) and whole:
+        return ColumnRole.STRATUM, "guess: the name is that of a sampling stratum"
+    if _CLUSTER_NAME.search(name) and whole:
+        return ColumnRole.CLUSTER, "guess: the name is that of a sampling cluster"
+    if unique and whole and not content.is_temporal:
+        if numbers is None:
+            return ColumnRole.ID, f"guess: {distinct} different texts in {content.n_rows} rows"
+        if _ID_NAME.search(name) or np.ptp(numbers) < 1.01 * distinct:
+            return ColumnRole.ID, f"guess: {distinct} different whole numbers, one a row"
+    if (
+        numbers is not None
+        and _WEIGHT_NAME.search(name)
+        and not whole
+        and distinct > FEW_LEVELS
+        and numbers.min() >= 0
+    ):
+        return ColumnRole.WEIGHT, "guess: the name of a weight, positive numbers with fractions"
+    return ColumnRole.QUESTION, ""
+
+
+def _kind(content: _Content, hints: ColumnHints) -> tuple[ColumnKind, tuple[Code, ...], str]:
+    answers, numbers = content.answers, content.numbers
+    special = CodeBook(content.special)
+    labelled = _sorted([code for code in hints.level_labels if special.find(code) is None])
+    if hints.order:
+        order = tuple(code for code in hints.order if special.find(code) is None)
+        return ColumnKind.ORDINAL, order, "the table itself gives the levels in this order"
+    if not answers and not labelled:
+        return ColumnKind.CONTINUOUS, (), "guess: no answer at all, nothing to tell the kind by"
+    if content.is_temporal:
+        return ColumnKind.CONTINUOUS, (), "dates, as numbers"
+    levels = _union(labelled, answers)
+    unlabelled = len(levels) - len(labelled)
+    if hints.measure in ("nominal", "ordinal"):
+        if hints.measure == "ordinal" and numbers is None and answers:
+            reason = "guess: called ordinal by the file, but texts have no order: give one"
+            return ColumnKind.NOMINAL, levels, reason
+        return ColumnKind(hints.measure), levels, f"the file calls it {hints.measure}"
+    if numbers is None:
+        return ColumnKind.NOMINAL, levels, _text_reason(answers)
+    if labelled and unlabelled <= max(1, len(labelled) // 2):
+        scale = ordered_scale([hints.level_labels[code] for code in labelled])
+        if scale:
+            reason = f"guess: its labels step through a scale ({scale}) in the order of the codes"
+            return ColumnKind.ORDINAL, levels, reason
+        return ColumnKind.NOMINAL, levels, "guess: its values are labelled, with no visible order"
+    return _kind_of_numbers(levels, numbers, hints, labelled)
+
+
+def _kind_of_numbers(
+    levels: tuple[Code, ...],
+    numbers: NDArray[np.float64],
+    hints: ColumnHints,
+    labelled: tuple[Code, ...],
+) -> tuple[ColumnKind, tuple[Code, ...], str]:
+    whole = bool((numbers == np.round(numbers)).all())
+    usual = numbers.size - len(suspicious_codes(numbers.tolist()))
+    if not whole:
+        return ColumnKind.CONTINUOUS, (), "guess: numbers with fractions"
+    if hints.measure == "scale":
+        return ColumnKind.CONTINUOUS, (), "the file calls it a scale"
+    if len(labelled) >= 2 and len(levels) <= FEW_LEVELS + 1:
+        return ColumnKind.ORDINAL, levels, "guess: whole numbers with labels at some steps only"
+    if usual <= FEW_LEVELS:
+        reason = f"guess: {usual} different whole numbers, no labels; could be ordinal or a count"
+        return ColumnKind.NOMINAL, levels, reason
+    return ColumnKind.CONTINUOUS, (), f"guess: {usual} different whole numbers"
+
+
+def _text_reason(answers: tuple[Code, ...]) -> str:
+    n_numbers = sum(as_number(answer) is not None for answer in answers)
+    if n_numbers > len(answers) / 2:
+        texts = [str(a) for a in answers if as_number(a) is None]
+        return f"guess: text among numbers ({', '.join(map(repr, texts[:3]))}): list it as a code?"
+    if ordered_scale([str(answer) for answer in answers]):
+        return "guess: texts; they look like a scale, give their order to make it ordinal"
+    return f"guess: {len(answers)} different texts"
+
+
+def _union(labelled: tuple[Code, ...], answers: tuple[Code, ...]) -> tuple[Code, ...]:
+    """Labelled codes and answers found, each once, in order."""
+    book = CodeBook(labelled)
+    return _sorted([*labelled, *(answer for answer in answers if book.find(answer) is None)])
+
+
+def _labels(
+    hints: ColumnHints, levels: tuple[Code, ...], special: Mapping[Code, Reason]
+) -> dict[Code, str]:
+    """Key labels by the codes the column uses."""
+    book = CodeBook((*levels, *special))
+    result: dict[Code, str] = {}
+    for code, label in hints.level_labels.items():
+        known = book.find(code)
+        result[code if known is None else known] = label
+    return result
