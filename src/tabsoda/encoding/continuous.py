@@ -19,6 +19,9 @@ from scipy.special import ndtri
 Values = NDArray[np.float64]
 # A column with more distinct values keeps this many of them, evenly spaced in rank.
 MAX_KNOTS = 4096
+# Answers farther out, in standard deviations, count as this far: among n fitted answers none can
+# exceed sqrt(n), so this touches absurd new ones alone, which would overflow the network.
+MAX_DEVIATION = 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ class ContinuousCoder:
     def encode(self, values: Values) -> Values:
         """Return coordinates, shape (n, n_continuous); NaN stays NaN."""
         if self.option == "standard":
-            return (values - self.mean) / self.scale
+            return np.clip((values - self.mean) / self.scale, -MAX_DEVIATION, MAX_DEVIATION)
         return _interpolate(values, self.knots, self.scores)
 
     def decode(self, encoded: Values, whole_numbers: bool = True) -> Values:

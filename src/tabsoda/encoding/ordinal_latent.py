@@ -17,6 +17,11 @@ def _normal_cdf(x: torch.Tensor) -> torch.Tensor:
     return 0.5 * torch.erfc(x * -math.sqrt(0.5))
 
 
+def _float64(tensor: torch.Tensor) -> torch.Tensor:
+    """Return double precision, on the CPU where the device has none."""
+    return (tensor.cpu() if tensor.device.type == "mps" else tensor).double()
+
+
 def _interval_bounds(cutpoints: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return lower and upper ends of the levels, each (n_latent, max_levels)."""
     lower = pad(cutpoints, (1, 0), value=-torch.inf)
@@ -58,7 +63,7 @@ def interval_means(cutpoints: torch.Tensor) -> torch.Tensor:
     >>> interval_means(torch.tensor([[0.0]])).round(decimals=4).tolist()
     [[-0.7979000210762024, 0.7979000210762024]]
     """
-    lower, upper = _interval_bounds(cutpoints.double())
+    lower, upper = _interval_bounds(_float64(cutpoints))
     near, far, mirrored = _to_lower_tail(lower, upper)
     mass = _normal_cdf(far) - _normal_cdf(near)
     density_fall = torch.exp(-0.5 * near.square()) - torch.exp(-0.5 * far.square())
@@ -67,7 +72,7 @@ def interval_means(cutpoints: torch.Tensor) -> torch.Tensor:
     mean = torch.where(mass > 0, mean, far)
     mean = torch.where(mirrored, -mean, mean)
     inside = _into_interval(mean, lower, upper, cutpoints.dtype)
-    return torch.where(torch.isposinf(lower), 0.0, inside)
+    return torch.where(torch.isposinf(lower), 0.0, inside).to(cutpoints.device)
 
 
 def truncated_normal_draw(
@@ -93,15 +98,17 @@ def truncated_normal_draw(
     >>> bool(0 < draw < 1)
     True
     """
-    lower, upper = (ends.gather(1, levels.T).T for ends in _interval_bounds(cutpoints.double()))
+    lower, upper = (
+        ends.gather(1, levels.T.to(ends.device)).T for ends in _interval_bounds(_float64(cutpoints))
+    )
     near, far, mirrored = _to_lower_tail(lower, upper)
-    uniforms = uniforms.double()
+    uniforms = _float64(uniforms)
     share = torch.where(mirrored, 1 - uniforms, uniforms)
     low, high = _normal_cdf(near), _normal_cdf(far)
     latent = torch.special.ndtri(low + share * (high - low))
     latent = torch.where(high > low, latent, far)
     latent = torch.where(mirrored, -latent, latent)
-    return _into_interval(latent, lower, upper, cutpoints.dtype)
+    return _into_interval(latent, lower, upper, cutpoints.dtype).to(cutpoints.device)
 
 
 def level_probabilities(

@@ -6,7 +6,6 @@ fills, decodes and re-encodes any table of the same columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,31 +13,27 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from tabsoda.encoding.analog_bits import nearest_level, prototype_log_probabilities
 from tabsoda.encoding.continuous import ContinuousCoder
 from tabsoda.encoding.cutpoints import smoothed_cutpoints
 from tabsoda.encoding.layout import Layout, build_layout
-from tabsoda.encoding.ordinal_latent import (
-    interval_level,
-    interval_means,
-    level_probabilities,
-    median_level,
-    most_probable_level,
-    truncated_normal_draw,
-)
+from tabsoda.encoding.ordinal_latent import interval_means, truncated_normal_draw
 from tabsoda.encoding.ordinal_route import latent_ordinals
 from tabsoda.encoding.pass_through import find_pass_through
+from tabsoda.encoding.table_decoding import (
+    Rule,
+    decode_bits,
+    decode_latents,
+    decode_probabilities,
+)
+from tabsoda.encoding.visible_answers import check_levels, check_visible, count_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.schema.column import ColumnKind
 from tabsoda.settings import EncodingSettings
 from tabsoda.table import CodedTable
 
-Rule = Literal["mode", "median", "interval"]
 Encoded = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-# Decoding needs a number per cell and level; blocks bound the memory and change no result.
-_BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +97,13 @@ class TableCodec:
         settings : EncodingSettings
         events : EventLog
         """
-        _check_visible(table, visible)
+        check_visible(table, visible)
         values = np.where(visible, table.values, np.nan)
         plan = find_pass_through(table, visible, events)
         kinds = np.array([str(column.kind) for column in table.columns], dtype=object)
         n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
         n_levels[kinds == ColumnKind.CONTINUOUS] = 0
-        counts = _level_counts(values, n_levels)
+        counts = count_levels(values, n_levels)
         ordinal = np.flatnonzero((kinds == ColumnKind.ORDINAL) & plan.modelled)
         names = [table.names[position] for position in ordinal]
         latent = ordinal[latent_ordinals(counts[ordinal], names, settings, events)]
@@ -183,17 +178,17 @@ class TableCodec:
         """
         usable = ~np.isnan(values) if visible is None else visible & ~np.isnan(values)
         layout = self.layout
+        check_levels(values, usable, layout.n_levels, self.names)
+        answers = np.where(usable, values, 0.0)
         encoded = np.zeros((values.shape[0], layout.n_coordinates), dtype=np.float32)
         encoded[:, layout.continuous_coordinates] = self.continuous.encode(
-            values[:, layout.continuous_columns]
+            answers[:, layout.continuous_columns]
         )
-        levels = np.where(usable, values, 0.0)
-        words = layout.codewords[
-            np.arange(layout.bit_columns.size), levels[:, layout.bit_columns].astype(np.int64)
-        ]
+        levels = answers[:, layout.bit_columns].astype(np.int64)
+        words = layout.codewords[np.arange(layout.bit_columns.size), levels]
         encoded[:, layout.bit_coordinates[layout.bit_valid]] = words[:, layout.bit_valid]
         encoded[:, layout.ordinal_coordinates] = self._latents(
-            levels[:, layout.ordinal_columns].astype(np.int64), latents
+            answers[:, layout.ordinal_columns].astype(np.int64), latents
         )
         encoded[~layout.widen(usable)] = 0.0
         return encoded
@@ -259,29 +254,14 @@ class TableCodec:
                 found=repr(rule),
                 expected="'mode', 'median' or 'interval'",
             )
-        limits = self._decoder_cutpoints(cutpoints)
-        spread = torch.as_tensor(np.asarray(temperature, dtype=np.float32))
-        spread = spread.expand(self.layout.ordinal_columns.size)
-        layout, tables = self.layout, self.layout.tensors()
-        table = _to_numpy(encoded)
+        table = torch.as_tensor(_to_numpy(encoded), dtype=torch.float32)
+        layout, tensors = self.layout, self.layout.tensors()
+        numbers = table[:, tensors.continuous_coordinates].double().numpy()
         values = np.tile(self.pass_value, (table.shape[0], 1))
-        values[:, layout.continuous_columns] = self.continuous.decode(
-            table[:, layout.continuous_coordinates].astype(np.float64), whole_numbers
-        )
-
-        def bits(block: torch.Tensor) -> torch.Tensor:
-            words = block[:, tables.bit_coordinates]
-            return nearest_level(words, tables.codewords, tables.bit_valid, tables.level_valid)
-
-        def latents(block: torch.Tensor) -> torch.Tensor:
-            latent = block[:, tables.ordinal_coordinates]
-            if rule == "interval":
-                return interval_level(latent, limits)
-            probabilities = level_probabilities(latent, limits, spread)
-            return (most_probable_level if rule == "mode" else median_level)(probabilities)
-
-        values[:, layout.bit_columns] = _in_blocks(bits, table)
-        values[:, layout.ordinal_columns] = _in_blocks(latents, table)
+        values[:, layout.continuous_columns] = self.continuous.decode(numbers, whole_numbers)
+        values[:, layout.bit_columns] = decode_bits(table, tensors).numpy()
+        decoder = self._decoder(temperature, cutpoints)
+        values[:, layout.ordinal_columns] = decode_latents(table, tensors, *decoder, rule).numpy()
         return values
 
     def reencode(
@@ -318,29 +298,20 @@ class TableCodec:
         ndarray of float32, shape (n, n_categorical, max_levels)
             In the order of :attr:`categorical_columns`; 0 in the padding.
         """
-        limits = self._decoder_cutpoints(cutpoints)
-        spread = torch.as_tensor(np.asarray(temperature, dtype=np.float32))
-        spread = spread.expand(self.layout.ordinal_columns.size)
-        tables = self.layout.tensors()
-        width = max(tables.level_valid.shape[1], limits.shape[1] + 1)
+        table = torch.as_tensor(_to_numpy(encoded), dtype=torch.float32)
+        decoder = self._decoder(temperature, cutpoints)
+        return decode_probabilities(table, self.layout.tensors(), *decoder).numpy()
 
-        def block_probabilities(block: torch.Tensor) -> torch.Tensor:
-            words = block[:, tables.bit_coordinates]
-            nominal = prototype_log_probabilities(
-                words, tables.codewords, tables.bit_valid, tables.level_valid
-            ).exp()
-            ordinal = level_probabilities(block[:, tables.ordinal_coordinates], limits, spread)
-            parts = [
-                torch.nn.functional.pad(part, (0, width - part.shape[2]))
-                for part in (nominal, ordinal)
-            ]
-            return torch.cat(parts, dim=1)
-
-        return _in_blocks(block_probabilities, _to_numpy(encoded))
-
-    def _decoder_cutpoints(self, cutpoints: ArrayLike | torch.Tensor | None) -> torch.Tensor:
+    def _decoder(
+        self, temperature: ArrayLike, cutpoints: ArrayLike | torch.Tensor | None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return cutpoints (the encoder's unless given) and one temperature per latent."""
         chosen = self.cutpoints if cutpoints is None else _to_numpy(cutpoints)
-        return torch.as_tensor(chosen.astype(np.float32))
+        spread = torch.as_tensor(np.asarray(temperature, dtype=np.float32))
+        return (
+            torch.as_tensor(chosen, dtype=torch.float32),
+            spread.expand(self.layout.ordinal_columns.size),
+        )
 
     def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what :meth:`from_state` needs: arrays, and content for JSON."""
@@ -386,41 +357,7 @@ _CODER_ARRAYS = ("mean", "scale", "whole", "knots", "scores")
 _LAYOUT_ARRAYS = ("n_levels", "continuous_columns", "bit_columns", "ordinal_columns")
 
 
-def _check_visible(table: CodedTable, visible: Mask) -> None:
-    if visible.shape != table.shape:
-        raise InputError(
-            "The mask of visible cells does not fit the table",
-            found=str(visible.shape),
-            expected=str(table.shape),
-        )
-    wrong = visible & ~table.states.answered
-    if wrong.any():
-        position = int(np.flatnonzero(wrong.any(axis=0))[0])
-        raise InputError(
-            "has visible cells without an answer",
-            column=table.names[position],
-            found=f"{int(wrong[:, position].sum())} such cells",
-            expected="visible cells to be answered",
-        )
-
-
-def _level_counts(values: NDArray[np.float64], n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the answers per level, shape (d, max_levels); NaN does not count."""
-    width = int(n_levels.max(initial=2))
-    counts = np.zeros((n_levels.size, width), dtype=np.int64)
-    for position in np.flatnonzero(n_levels):
-        answers = values[~np.isnan(values[:, position]), position].astype(np.int64)
-        counts[position] = np.bincount(answers, minlength=width)
-    return counts
-
-
 def _to_numpy(array: ArrayLike | torch.Tensor) -> NDArray[Any]:
     if isinstance(array, torch.Tensor):
         return array.detach().cpu().numpy()
     return np.asarray(array)
-
-
-def _in_blocks(decode: Callable[[torch.Tensor], torch.Tensor], table: NDArray[Any]) -> NDArray[Any]:
-    """Apply a decoder to blocks of rows, float32, and join what comes back."""
-    rows = torch.as_tensor(table, dtype=torch.float32)
-    return torch.cat([decode(block) for block in rows.split(_BLOCK_ROWS)]).numpy()
