@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tabsoda.survey import Survey
+    from tabsoda.table import CodedTable
 
 _RULES_SHOWN = 40
 _GRAPHS = (".json", ".mmd", ".dot")
@@ -90,52 +91,49 @@ def mine(
     from tabsoda.reading import read_survey
     from tabsoda.skips.miner import SkipMiner
     from tabsoda.skips.settings import MinerSettings
+    from tabsoda.states.sources import load_mask
 
     settings = MinerSettings.preset(preset)
     source = read_survey(data, survey, codebook=codebook)
-    truth = None if reference is None else _read_reference(reference, source)
+    names, n_rows = source.table.names, source.table.shape[0]
+    truth = None
+    if reference is not None:
+        truth = load_mask(reference, names, n_rows, all_names=source.schema.names)
     with progress("Mining") as report:
-        mined = SkipMiner(settings, screen=screen).mine(source.table, report)
+        mined = SkipMiner(settings, screen=screen).mine(_without_known_skips(source), report)
+    found, known = mined.states.skipped, source.states.skipped
     rules = RuleSet(
         mined.rules,
         source.table.columns,
         Provenance(
             source.source or data.name,
-            source.table.shape[0],
+            n_rows,
             screen,
             __version__,
             settings.to_dict()[screen],
         ),
     )
     events = EventLog([*source.events, *mined.events])
-    result = _summary(rules, source, mined.states.skipped)
+    result = _summary(rules, source, found)
     if truth is not None:
-        metrics = skip_metrics(_found_by_rules(rules, source), truth, ~source.states.answered)
-        result["reference"] = metrics
-    skipped = mined.states.skipped
-    write_together(_writers(rules, skipped, source.table.names, output_file, mask, graph))
+        result["reference"] = skip_metrics(found, truth, ~source.states.answered)
+    write_together(_writers(rules, found | known, names, output_file, mask, graph))
     if as_json:
         emit_json(result | {"rules": rules.table(), "events": events.to_dicts()})
     else:
         _show(result, rules, events, output_file)
 
 
-def _read_reference(path: Path, source: Survey) -> NDArray[np.bool_]:
-    from tabsoda.states.sources import read_mask
-
-    return read_mask(path, source.table.names, source.table.shape[0])
-
-
-def _found_by_rules(rules: RuleSet, source: Survey) -> NDArray[np.bool_]:
-    """Return what the rules find by themselves, without the skips that the file's codes tell."""
+def _without_known_skips(source: Survey) -> CodedTable:
+    """Return the table with skip codes as blanks, so that what is found owes nothing to them."""
     import numpy as np
 
-    nothing = np.zeros(source.table.shape, dtype=bool)
-    blank = source.table.with_states(source.states.with_skips(nothing))
-    return rules.apply(blank).skipped
+    return source.table.with_states(
+        source.states.with_skips(np.zeros(source.table.shape, dtype=bool))
+    )
 
 
-def _summary(rules: RuleSet, source: Survey, skipped: NDArray[np.bool_]) -> dict[str, Any]:
+def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:
     answered = source.states.answered
     minable = answered.any(axis=0) & ~answered.all(axis=0)
     return {
@@ -147,7 +145,8 @@ def _summary(rules: RuleSet, source: Survey, skipped: NDArray[np.bool_]) -> dict
         "routed": len(rules.targets),
         "n_rules": len(rules),
         "blank_cells": int((~answered).sum()),
-        "skipped_cells": int(skipped.sum()),
+        "skipped_cells": int(found.sum()),
+        "skipped_by_code": int(source.states.skipped.sum()),
     }
 
 
