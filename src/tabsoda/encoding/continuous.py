@@ -84,7 +84,9 @@ class ContinuousCoder:
     def encode(self, values: Values) -> Values:
         """Return coordinates, shape (n, n_continuous); NaN stays NaN."""
         if self.option == "standard":
-            return np.clip((values - self.mean) / self.scale, -MAX_DEVIATION, MAX_DEVIATION)
+            with np.errstate(over="ignore"):
+                deviation = (values - self.mean) / self.scale
+            return np.clip(deviation, -MAX_DEVIATION, MAX_DEVIATION)
         return _interpolate(values, self.knots, self.scores)
 
     def decode(self, encoded: Values, whole_numbers: bool = True) -> Values:

@@ -23,7 +23,7 @@ def n_bits(n_levels: int) -> int:
     >>> [n_bits(k) for k in (1, 2, 3, 4, 5, 64)]
     [1, 1, 2, 2, 3, 6]
     """
-    return max(1, (n_levels - 1).bit_length())
+    return max(1, (int(n_levels) - 1).bit_length())
 
 
 @dataclass(frozen=True, eq=False)
