@@ -59,7 +59,7 @@ def read_codebook(path: str | Path) -> dict[str, ColumnHints]:
 
 
 def _tag(element: Any) -> str:
-    """The name of an element without its namespace."""
+    """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 

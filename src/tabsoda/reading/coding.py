@@ -7,6 +7,7 @@ answer, and why there is none.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,11 +31,14 @@ class CodedColumn:
         0 where answered, else as :func:`tabsoda.states.reason_code` numbers them.
     unlisted : dict of str to int
         Values that the description does not know, with their counts; they hold no answer here.
+    blank_words : dict of str to int
+        Undeclared words such as "NA" that were taken for an empty cell, with their counts.
     """
 
     values: NDArray[np.float64]
     reasons: NDArray[np.uint8]
     unlisted: dict[str, int] = field(default_factory=dict)
+    blank_words: dict[str, int] = field(default_factory=dict)
 
 
 def code_column(
@@ -65,10 +69,7 @@ def code_column(
     ([0.0, 1.0, nan, nan], [0, 0, 1, 4])
     """
     data = comparable(series)
-    if column.is_categorical:
-        coded = _code_levels(data, column)
-    else:
-        coded = _code_numbers(data, column)
+    coded = (_code_levels if column.is_categorical else _code_numbers)(data, column)
     empty = _empty_reason(column, blank_is_text or data.dtype == pl.String)
     coded.reasons[data.is_null().to_numpy()] = reason_code(empty)
     if tags is not None:
@@ -81,43 +82,53 @@ def _code_levels(data: pl.Series, column: Column) -> CodedColumn:
     levels, special = CodeBook(column.levels), CodeBook(column.special_codes)
     position = {level: number for number, level in enumerate(column.levels)}
     distinct = data.drop_nulls().unique()
-    values, reasons, unlisted = [], [], []
-    for value in distinct.to_list():
+    texts = distinct.to_list()
+    # The last entry stands for empty cells, whose reason is set by the caller.
+    values = np.full(len(texts) + 1, np.nan)
+    reasons = np.zeros(len(texts) + 1, dtype=np.uint8)
+    unlisted: list[Any] = []
+    blank_words: list[str] = []
+    for index, value in enumerate(texts):
         code = special.find(value)
         level = levels.find(value) if code is None else None
-        values.append(np.nan if level is None else float(position[level]))
         if level is not None:
-            reasons.append(0)
-            continue
-        blank = code is None and is_blank_word(value)
-        why = column.special_codes[code] if code is not None else Reason.BLANK
-        reasons.append(reason_code(why if code is not None or blank else Reason.OTHER))
-        if code is None and not blank:
-            unlisted.append(value)
-    mapped = _replace(data, distinct, values, pl.Float64).fill_null(np.nan).to_numpy()
-    coded = _replace(data, distinct, reasons, pl.UInt8).fill_null(0).to_numpy()
-    return CodedColumn(mapped.copy(), coded.copy(), _count(data, unlisted))
+            values[index] = position[level]
+        elif code is not None:
+            reasons[index] = reason_code(column.special_codes[code])
+        else:
+            blank = is_blank_word(value)
+            reasons[index] = reason_code(Reason.BLANK if blank else Reason.OTHER)
+            (blank_words if blank else unlisted).append(value)
+    index_of = _indices(data, distinct)
+    return CodedColumn(
+        values[index_of],
+        reasons[index_of],
+        _count(data, unlisted),
+        _count(data, [word for word in blank_words if word.strip()]),
+    )
 
 
 def _code_numbers(data: pl.Series, column: Column) -> CodedColumn:
     """Take numbers as they are, but for special codes; a text that is none is unlisted."""
     reasons = np.zeros(len(data), dtype=np.uint8)
     unlisted: list[str] = []
+    blank_words: list[str] = []
     if data.dtype == pl.String:
         numbers = data.str.strip_chars().cast(pl.Float64, strict=False)
-        numbers = pl.select(pl.when(numbers.is_finite()).then(numbers).otherwise(None)).to_series()
+        # "inf" and "nan" parse as floats; in a survey they are texts.
+        numbers = numbers.set(~numbers.is_finite(), None)
         texts = data.filter(numbers.is_null()).drop_nulls().unique()
         special = CodeBook(column.special_codes)
-        why = []
-        for text in texts.to_list():
+        why = np.zeros(len(texts) + 1, dtype=np.uint8)
+        for index, text in enumerate(texts.to_list()):
             code = special.find(text)
             if code is not None:
-                why.append(reason_code(column.special_codes[code]))
-            else:
-                why.append(reason_code(Reason.BLANK if is_blank_word(text) else Reason.OTHER))
-                if not is_blank_word(text):
-                    unlisted.append(text)
-        reasons = _replace(data, texts, why, pl.UInt8).fill_null(0).to_numpy().copy()
+                why[index] = reason_code(column.special_codes[code])
+                continue
+            blank = is_blank_word(text)
+            why[index] = reason_code(Reason.BLANK if blank else Reason.OTHER)
+            (blank_words if blank else unlisted).append(text)
+        reasons = why[_indices(data, texts)]
     else:
         numbers = data.cast(pl.Float64)
     values = numbers.fill_null(np.nan).to_numpy().copy()
@@ -127,16 +138,21 @@ def _code_numbers(data: pl.Series, column: Column) -> CodedColumn:
             hit = values == number
             reasons[hit] = reason_code(reason)
             values[hit] = np.nan
-    return CodedColumn(values, reasons, _count(data, unlisted))
+    words = _count(data, [word for word in blank_words if word.strip()])
+    return CodedColumn(values, reasons, _count(data, unlisted), words)
 
 
-def _replace(data: pl.Series, old: pl.Series, new: list, kind: type) -> pl.Series:
-    if not len(old):
-        return pl.Series([None] * len(data), dtype=kind)
-    return data.replace_strict(old, pl.Series(new, dtype=kind), default=None, return_dtype=kind)
+def _indices(data: pl.Series, distinct: pl.Series) -> NDArray[np.int64]:
+    """Return each value's place among distinct ones, and their number for any other value."""
+    other = len(distinct)
+    if not other:
+        return np.zeros(len(data), dtype=np.int64)
+    places = pl.Series(range(other), dtype=pl.Int64)
+    found = data.replace_strict(distinct, places, default=other, return_dtype=pl.Int64)
+    return found.fill_null(other).to_numpy()
 
 
-def _count(data: pl.Series, wanted: list) -> dict[str, int]:
+def _count(data: pl.Series, wanted: list[Any]) -> dict[str, int]:
     if not wanted:
         return {}
     found = data.filter(data.is_in(pl.Series(wanted, dtype=data.dtype).implode()))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tabsoda.events import EventLog
-from tabsoda.schema.column import Column
+from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.column import Code, Column
 from tabsoda.schema.suspicion import suspicious_codes
 from tabsoda.table import CodedTable
 
@@ -19,7 +20,8 @@ _ENDS = 40
 def flag_columns(table: CodedTable, events: EventLog) -> None:
     """Log blank, constant, id-like and many-levelled columns, and suspicious codes."""
     for position, column in enumerate(table.columns):
-        answers = table.values[table.states.answered[:, position], position]
+        answers = table.values[:, position]
+        answers = answers[~np.isnan(answers)]
         distinct, counts = np.unique(answers, return_counts=True)
         for decision, detail in _findings(column, answers.size, distinct, counts):
             events.add("describe", decision, column=column.name, detail=detail)
@@ -43,6 +45,10 @@ def _findings(
             "another role"
         )
         found.append(("flag: very many levels", detail))
+    texts = _texts_among_numbers(column)
+    if texts:
+        detail = f"{', '.join(map(repr, texts[:5]))}; if it is no answer, list it as a code"
+        found.append(("flag: text among numbers", detail))
     suspects = _suspects(column, distinct, counts)
     if suspects:
         detail = f"{', '.join(suspects)} look like codes for no answer, but count as answers"
@@ -50,9 +56,14 @@ def _findings(
     return found
 
 
+def _texts_among_numbers(column: Column) -> list[Code]:
+    texts = [level for level in column.levels if as_number(level) is None]
+    return texts if len(texts) < column.n_levels / 2 else []
+
+
 def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[str]:
     """Suspicious answers with their counts; a level whose label is an answer is above suspicion."""
-    count_of: dict[object, int] = {}
+    count_of: dict[Code, int] = {}
     if column.is_categorical:
         for value, count in zip(distinct.astype(int), counts, strict=True):
             count_of[column.levels[value]] = int(count)
@@ -62,5 +73,6 @@ def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[
         for index in ends:
             count_of[float(distinct[index])] = int(counts[index])
         unlabelled = set(count_of)
-    codes = suspicious_codes(count_of)
-    return [f"{code} ({count_of[code]}x)" for code in codes if code in unlabelled]
+    book = CodeBook(count_of)
+    found = (book.find(code) for code in suspicious_codes(count_of))
+    return [f"{code} ({count_of[code]}x)" for code in found if code in unlabelled and code != ""]

@@ -120,7 +120,7 @@ def like_input(table: pl.DataFrame, original: Any) -> Any:
         return _to_pandas(table, original)
     if isinstance(original, pl.DataFrame | pl.LazyFrame):
         types = original.collect_schema()
-        return table.cast({c: types[c] for c in table.columns if c in types})  # type: ignore[arg-type]
+        return table.cast({c: types[c] for c in table.columns if c in types})
     if nw.dependencies.is_pyarrow_table(original):
         known = [name for name in table.columns if name in original.schema.names]
         arrow = table.to_arrow()

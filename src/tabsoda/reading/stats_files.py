@@ -23,7 +23,7 @@ from tabsoda.schema.codes import as_number, plain
 from tabsoda.schema.column import Code
 from tabsoda.schema.hints import ColumnHints
 
-_READERS = {
+_READERS: dict[str, tuple[Any, str]] = {
     ".sav": (pyreadstat.read_sav, "SPSS"),
     ".zsav": (pyreadstat.read_sav, "SPSS"),
     ".por": (pyreadstat.read_por, "SPSS portable"),

@@ -153,6 +153,10 @@ def _judge_unlisted(
             expected=expected,
             next_step=f"{step}; or let all such values count as missing (unlisted = 'missing')",
         )
+    for name, column_coded in coded.items():
+        if column_coded.blank_words:
+            words = _listed([f"{word} ({n}x)" for word, n in column_coded.blank_words.items()])
+            events.add("states", "words taken for an empty cell", column=name, detail=words)
     for name, counts in found.items():
         detail = _listed([f"{value} ({count}x)" for value, count in counts.items()])
         events.add("states", "unlisted values taken as missing", column=name, detail=detail)

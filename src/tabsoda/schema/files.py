@@ -31,7 +31,7 @@ def load_schema(path: str | Path) -> Schema:
     True
     """
     path = Path(path)
-    form = _form(path)
+    form = description_form(path)
     if not path.is_file():
         raise InputError(
             f"The survey description '{path}' does not exist",
@@ -60,13 +60,14 @@ def load_schema(path: str | Path) -> Schema:
 def save_schema(schema: Schema, path: str | Path) -> None:
     """Write a survey description, TOML or JSON by the path's ending, in one step."""
     path = Path(path)
-    if _form(path) == ".toml":
+    if description_form(path) == ".toml":
         write_text(path, format_toml(schema))
     else:
         write_json(path, format_json_list(schema))
 
 
-def _form(path: Path) -> str:
+def description_form(path: Path) -> str:
+    """Return the form a path's ending asks for, ``".toml"`` or ``".json"``."""
     form = path.suffix.lower()
     if form not in (".toml", ".json"):
         raise InputError(

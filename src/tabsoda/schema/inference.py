@@ -30,6 +30,7 @@ FEW_LEVELS = 10
 # A column whose rows nearly all differ names the respondent rather than describing him.
 _ID_SHARE = 0.99
 _MIN_ROWS_FOR_ID = 20
+_EDGE = 40
 
 _ID_NAME = re.compile(
     r"(^|_)(id|caseid|seqn|pubid|serial|respid|respondent|uuid|key|row)(_?\d*|$)|id$", re.I
@@ -41,7 +42,7 @@ _CLUSTER_NAME = re.compile(r"(^|_)psu|^secu$|^verep|cluster|sdmvpsu", re.I)
 
 @dataclass(frozen=True)
 class _Content:
-    """The distinct answers of a column: what is left once codes that are no answer are set aside."""
+    """The distinct answers of a column, codes that are no answer set aside."""
 
     answers: tuple[Code, ...]
     special: Mapping[Code, Reason]
@@ -104,6 +105,10 @@ def propose_column(
     if role is not ColumnRole.QUESTION:
         kind = ColumnKind.CONTINUOUS if role is ColumnRole.WEIGHT else ColumnKind.NOMINAL
         return Column(series.name, kind, (), hints.label, {}, {}, role, hints.universe, role_reason)
+    suspects = suspicious_codes(_edges(content.answers))
+    unlabelled = [code for code in suspects if CodeBook(hints.level_labels).find(code) is None]
+    if unlabelled:
+        kind_reason += f"; {', '.join(map(str, unlabelled))} look like codes for no answer"
     return Column(
         series.name,
         kind,
@@ -115,6 +120,11 @@ def propose_column(
         hints.universe,
         kind_reason,
     )
+
+
+def _edges(answers: tuple[Code, ...]) -> tuple[Code, ...]:
+    """Return the smallest and largest answers, where codes for no answer lie."""
+    return answers if len(answers) <= 2 * _EDGE else (*answers[:_EDGE], *answers[-_EDGE:])
 
 
 def special_codes(values: list[object], hints: ColumnHints) -> dict[Code, Reason]:

@@ -104,11 +104,11 @@ def _special_codes(
 
 
 def _missing_reason(code: Code, label: str) -> Reason:
-    """A code listed as missing is no skip, whatever its label says."""
+    """Read the reason from the label; a code listed as missing is no skip, whatever it says."""
     if code == "":
         return Reason.BLANK
     reason = reason_from_label(label)
-    return Reason.OTHER if reason in (None, Reason.SKIP) else reason  # type: ignore[return-value]
+    return Reason.OTHER if reason is None or reason is Reason.SKIP else reason
 
 
 def _codes(entry: Mapping[str, Any], field: str, name: str) -> list[Code]:

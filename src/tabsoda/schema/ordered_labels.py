@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 # Each scale lists patterns from one end to the other; the first that matches gives the step.
 _SCALES: dict[str, tuple[str, ...]] = {
@@ -15,7 +16,7 @@ _SCALES: dict[str, tuple[str, ...]] = {
         r"(strongly|completely|totally|definitely) disagree|disagree (strongly|completely|a lot)",
         r"(somewhat|slightly|tend to|moderately|mostly) disagree|disagree (somewhat|a little)",
         r"^disagree",
-        r"neither|neutral|undecided|neutral",
+        r"neither|neutral|undecided",
         r"(somewhat|slightly|tend to|moderately|mostly) agree|agree (somewhat|a little)",
         r"^agree$",
         r"(strongly|completely|totally|definitely) agree|agree (strongly|completely|a lot)",
@@ -119,6 +120,6 @@ def _is_monotone(steps: list[float | None]) -> bool:
     known = [step for step in steps if step is not None]
     if len(known) < len(steps) or len(set(known)) < 3:
         return False
-    rising = all(a <= b for a, b in zip(known, known[1:], strict=False))
-    falling = all(a >= b for a, b in zip(known, known[1:], strict=False))
+    rising = all(a <= b for a, b in pairwise(known))
+    falling = all(a >= b for a, b in pairwise(known))
     return rising or falling

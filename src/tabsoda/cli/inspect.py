@@ -1,0 +1,184 @@
+"""``tabsoda inspect``: see what is in a survey file, and have its description proposed."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.outputs import check_outputs, write_together
+
+_FLAGS_SHOWN = 8
+_NAME_WIDTH = 18
+
+
+def inspect(
+    data: Path,
+    /,
+    *,
+    survey: Path | None = None,
+    codebook: Path | None = None,
+    output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    unlisted: Literal["error", "missing"] = "error",
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """See what is in a survey file, and propose its description.
+
+    Parameters
+    ----------
+    data
+        The survey: CSV, Parquet, SPSS, Stata or SAS.
+    survey
+        Its description: survey.toml or schema.json. Guessed where absent.
+    codebook
+        A DDI codebook (XML) that fills in labels, categories, missing codes and universes.
+    output_file
+        The description to write, such as survey.toml.
+    unlisted
+        What to do with values the description does not list: stop, or take them as missing.
+    as_json
+        Write the result as JSON.
+    force
+        Overwrite the output if it exists.
+    """
+    if output_file is not None:
+        inputs = [path for path in (data, survey, codebook) if path is not None]
+        check_outputs([output_file], inputs, force=force)
+
+    from tabsoda.reading import read_survey
+    from tabsoda.reading.inspection import summarize
+    from tabsoda.schema.files import description_form, save_schema
+
+    if output_file is not None:
+        description_form(output_file)
+    source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
+    summary = summarize(source)
+    if output_file is not None:
+        write_together({output_file: lambda path: save_schema(source.schema, path)})
+    if as_json:
+        emit_json(summary | {"events": source.events.to_dicts()})
+        return
+    console = output()
+    for line in _report(summary, console.width):
+        console.print(line, markup=False, soft_wrap=True)
+    if output_file is not None:
+        step = "Read it, correct the guesses" if survey is None else "It is complete"
+        console.print(f"\nWritten: {output_file}. {step}.", markup=False, soft_wrap=True)
+    elif survey is None:
+        hint = "\nAdd -o survey.toml to write this down as a description you can correct."
+        console.print(hint, markup=False, soft_wrap=True)
+
+
+def _report(summary: dict[str, Any], width: int) -> Iterator[str]:
+    yield from _head(summary)
+    keys = _reason_keys(summary["variables"])
+    yield ""
+    yield from _table(summary["variables"], keys, width)
+    if keys:
+        yield ""
+        yield from _reasons(keys, summary["variables"], width)
+    yield ""
+    yield from _flags(summary["flags"], width)
+
+
+def _head(summary: dict[str, Any]) -> Iterator[str]:
+    cells = summary["cells"]
+    total = max(1, sum(cells.values()))
+    name = summary["source"] or "table"
+    yield f"{name}: {summary['rows']:,} rows, {summary['columns']:,} columns"
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary["kinds"].items()))
+    yield f"Questions: {kinds}"
+    others = {role: n for role, n in summary["roles"].items() if role != "question"}
+    if others:
+        yield "Others: " + ", ".join(f"{n} {role}" for role, n in others.items())
+    yield "Cells: " + ", ".join(
+        f"{count:,} {state} ({count / total:.1%})" for state, count in cells.items()
+    )
+
+
+def _generic(reason: str) -> str:
+    """Make reasons that differ in numbers and examples only the same."""
+    return re.sub(r"\d[\d,.]*", "n", re.sub(r" \(.*?\)", "", reason)).split(";")[0].strip()
+
+
+def _reason_keys(variables: list[dict[str, Any]]) -> dict[str, str]:
+    """Give each kind of reason a letter that the table can show: a, b, ..., z, aa, ..."""
+    reasons = dict.fromkeys(_generic(v["reason"]) for v in variables if "guess" in v["reason"])
+    letters = string.ascii_lowercase
+    names = [*letters, *("".join(pair) for pair in product(letters, repeat=2))]
+    return dict(zip(reasons, names, strict=False))
+
+
+def _table(variables: list[dict[str, Any]], keys: dict[str, str], width: int) -> Iterator[str]:
+    longest = max(len(variable["name"]) for variable in variables)
+    name_width = max(len("variable"), min(_NAME_WIDTH, longest))
+    label_width = max(0, width - name_width - 53)
+    heading = ("variable", "kind", "levels", "answered", "missing", "skipped", "")
+    yield _row(heading, name_width)
+    for variable in variables:
+        key = keys.get(_generic(variable["reason"]), "")
+        counts = [f"{variable[state]:,}" if state in variable else "" for state in heading[3:6]]
+        cells = (
+            _short(variable["name"], name_width),
+            variable["kind"] or variable["role"],
+            str(len(variable["levels"]) or ""),
+            *counts,
+            f"{key:<3}{_short(variable['label'], label_width)}",
+        )
+        yield _row(cells, name_width)
+
+
+def _row(cells: tuple[str, ...], name_width: int) -> str:
+    name, kind, levels, answered, missing, skipped, rest = cells
+    start = f"{name:<{name_width}}  {kind:<10} {levels:>6} "
+    return f"{start} {answered:>9} {missing:>8} {skipped:>8}  {rest}".rstrip()
+
+
+def _reasons(keys: dict[str, str], variables: list[dict[str, Any]], width: int) -> Iterator[str]:
+    yield "Guesses (the letter in the table):"
+    for reason, key in keys.items():
+        count = sum(_generic(variable["reason"]) == reason for variable in variables)
+        yield from _wrapped(f"{key:<2} {reason.removeprefix('guess: ')} ({count})", width)
+
+
+def _flags(flags: list[dict[str, Any]], width: int) -> Iterator[str]:
+    if not flags:
+        yield "Nothing needs a second look."
+        return
+    yield "Look at these:"
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for flag in flags:
+        groups.setdefault(flag["flag"], []).append(flag)
+    for name, group in groups.items():
+        named = [flag for flag in group if flag["variable"]]
+        yield f"* {name}" + (f" ({_plural(len(named), 'variable')})" if named else "")
+        for flag in group[:_FLAGS_SHOWN]:
+            start = f"{flag['variable']}: " if flag["variable"] else ""
+            yield from _wrapped(f"  {start}{flag['detail']}", width, "  ")
+        if len(group) > _FLAGS_SHOWN:
+            yield f"    ... and {len(group) - _FLAGS_SHOWN} more; --json lists them all"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("s" if count != 1 else "")
+
+
+def _wrapped(text: str, width: int, indent: str = "  ") -> Iterator[str]:
+    import textwrap
+
+    yield from textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent + "   ", break_on_hyphens=False
+    )
+
+
+def _short(text: str, width: int) -> str:
+    """Cut a text to a width, with control characters and line breaks out of the way."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= width else text[: max(width - 1, 0)] + ("…" if width > 0 else "")
