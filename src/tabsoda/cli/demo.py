@@ -1,0 +1,273 @@
+"""``tabsoda demo``: the whole job on the embedded survey, told step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tabsoda._internal.files import atomic_path, write_text
+from tabsoda._version import __version__
+from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.rule_text import columns, paragraph
+from tabsoda.errors import InputError, OutputExistsError
+
+if TYPE_CHECKING:
+    from tabsoda.datasets import SyntheticSurvey
+    from tabsoda.skips.rule_set import RuleSet
+    from tabsoda.survey import Survey
+
+# The summary is a text file as well, so it keeps to this width whatever the terminal's.
+_WIDTH = 80
+_SENTENCES_SHOWN = 8
+
+
+@dataclass
+class Demo:
+    """What the steps hand to each other.
+
+    Attributes
+    ----------
+    folder : Path
+        Where everything is written.
+    truth : SyntheticSurvey
+        The survey as generated, with what only its maker knows.
+    survey : Survey
+        The survey as read from its file; its states improve from step to step.
+    rules : RuleSet
+        The routing as mined.
+    sections : list of Section
+        What the steps had to say.
+    """
+
+    folder: Path
+    truth: SyntheticSurvey
+    survey: Survey
+    rules: RuleSet
+    sections: list[Section] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One step's findings: a title, lines for people, and the same as plain values."""
+
+    title: str
+    lines: tuple[str, ...]
+    facts: dict[str, Any]
+
+
+def demo(
+    *,
+    output_folder: Annotated[Path, Parameter(name=["--output", "-o"])],
+    rows: Annotated[int, Parameter(validator=Number(gte=50))] = 2000,
+    seed: int = 0,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Run the whole job on an embedded survey whose truth is known.
+
+    Parameters
+    ----------
+    output_folder
+        Folder to write to.
+    rows
+        Respondents of the embedded survey.
+    seed
+        Another seed makes another survey.
+    as_json
+        Write the result as JSON.
+    force
+        Overwrite what an earlier run left in the folder.
+    """
+    _prepare(output_folder, force=force)
+    run = _start(output_folder, rows, seed)
+    for step in _STEPS:
+        run.sections.append(step(run))
+    text = "\n".join(_summary(run)) + "\n"
+    write_text(output_folder / "summary.txt", text)
+    if as_json:
+        emit_json({section.title: section.facts for section in run.sections})
+    else:
+        output().print(text, end="", markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _prepare(folder: Path, *, force: bool) -> None:
+    """Make the folder, or raise before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"The output '{folder}' is a file", expected="a folder")
+    if folder.exists() and any(folder.iterdir()) and not force:
+        raise OutputExistsError(
+            f"The folder '{folder}' is not empty",
+            next_step="Choose another folder, or add --force to write into it",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"The folder '{folder}' cannot be made", found=error.strerror or str(error)
+        ) from error
+
+
+def _start(folder: Path, rows: int, seed: int) -> Demo:
+    """Write the survey as a user would receive it, and read it back."""
+    from tabsoda.datasets import make_survey
+    from tabsoda.reading import read_survey
+    from tabsoda.schema import Reason
+    from tabsoda.skips.rule_set import RuleSet
+
+    truth = make_survey(rows, seed=seed, spelled_out=(Reason.REFUSED, Reason.DONT_KNOW))
+    data, description, _ = truth.write(folder)
+    return Demo(folder, truth, read_survey(data, description), RuleSet((), ()))
+
+
+def inspect_step(run: Demo) -> Section:
+    """Say what is in the file."""
+    from tabsoda.schema import ColumnKind
+
+    table, schema = run.survey.table, run.survey.schema
+    kinds = {kind.value: len(schema.of_kind(kind)) for kind in ColumnKind}
+    answered, declined = int(table.states.answered.sum()), _n_declined(run.survey)
+    blank = table.values.size - answered - declined
+    lines = (
+        f"{table.shape[0]:,} people were asked about {table.shape[1]} things:"
+        f" {kinds['ordinal']} ordinal, {kinds['nominal']} nominal and {kinds['continuous']}"
+        " numeric questions about health and habits. The survey is invented, so that the truth"
+        " is known.",
+        *_counts(
+            ("cells", table.values.size),
+            ("answered", answered),
+            ("refused or don't know", declined),
+            ("blank, and the file does not say why", blank),
+        ),
+    )
+    facts = {"rows": table.shape[0], **kinds, "answered": answered, "declined": declined}
+    return Section("What is in the file", lines, facts | {"blank": blank})
+
+
+def mine_step(run: Demo) -> Section:
+    """Find the routing from the blanks alone."""
+    import polars as pl
+
+    from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.rule_set import Provenance, RuleSet
+
+    table = run.survey.table
+    with progress("Mining") as report:
+        mined = SkipMiner().mine(table, report)
+    origin = Provenance(run.survey.source, table.shape[0], "purity", __version__)
+    run.rules = RuleSet(mined.rules, table.columns, origin)
+    run.survey = run.survey.with_states(mined.states)
+    run.rules.to_toml(run.folder / "rules.toml")
+    skipped = mined.states.skipped
+    with atomic_path(run.folder / "mined_skip.parquet") as temporary:
+        pl.DataFrame(skipped, schema=list(table.names)).write_parquet(temporary)
+    sentences = run.rules.sentences()
+    missing = int(mined.states.missing.sum())
+    lines = (
+        f"{len(run.rules)} routing rules were found, leading past {len(run.rules.targets)}"
+        " questions. Among them:",
+        *(f"  {sentence}" for sentence in _spread(sentences, _SENTENCES_SHOWN)),
+        "With them, every cell has one of three states:",
+        *_counts(
+            ("answered", int(mined.states.answered.sum())),
+            ("skipped: no answer was wanted", int(skipped.sum())),
+            ("missing: to be imputed", missing),
+        ),
+    )
+    facts = {"rules": len(run.rules), "skipped": int(skipped.sum()), "missing": missing}
+    return Section("The routing, found from the blanks", lines, facts)
+
+
+def check_step(run: Demo) -> Section:
+    """Hold the data against the rules."""
+    from tabsoda.skips.checking import check
+
+    result = check(run.survey.table, run.rules)
+    broken = result.violations
+    lines = [
+        f"{result.n_answered_although_skipped} answers were given although a rule skips the"
+        f" question, against {len(broken)} rules. They are kept as they are."
+    ]
+    if broken:
+        first, rows = broken[0], ", ".join(str(row) for row in broken[0].example_rows[:5])
+        lines.append(f"  Most often: {first.sentence}, yet {first.answered} answered (row {rows}).")
+    open_columns = [f"{c.column} {c.unexplained:,}" for c in result.unexplained[:5]]
+    lines.append(f"Most blanks that no rule explains: {', '.join(open_columns)}.")
+    return Section("The data against the rules", tuple(lines), dict(result.totals))
+
+
+def compare_step(run: Demo) -> Section:
+    """Compare the mined skips with the planted ones, which only an invented survey has."""
+    from tabsoda.evaluation.skip_metrics import skip_metrics
+
+    blank = ~run.truth.table.states.answered
+    planted = run.truth.true_table.states.skipped
+    found = skip_metrics(run.survey.states.skipped, planted, blank)["blanks"]
+    # The true rules, too, need answers to the gates: nobody can tell where a blank gate led.
+    best = skip_metrics(run.truth.rules.apply(run.truth.table).skipped, planted, blank)["blanks"]
+    lines = (
+        f"Of all cells called skipped, {_percent(found['precision'])} are skipped in truth"
+        " (precision).",
+        f"Of all cells skipped in truth, {_percent(found['recall'])} were found (recall); the"
+        f" true rules find {_percent(best['recall'])}, because some gates are blank themselves.",
+    )
+    return Section("The rules against the truth", lines, {"mined": found, "true_rules": best})
+
+
+# The imputation and what it achieves follow here as further steps.
+_STEPS: tuple[Callable[[Demo], Section], ...] = (
+    inspect_step,
+    mine_step,
+    check_step,
+    compare_step,
+)
+
+
+def _summary(run: Demo) -> Iterable[str]:
+    for number, section in enumerate(run.sections, start=1):
+        yield f"{number}. {section.title}"
+        for line in section.lines:
+            yield _wrapped(line)
+        yield ""
+    yield f"In {run.folder}:"
+    yield from columns(
+        [
+            ["   survey.csv", "the survey, described in survey.toml"],
+            ["   rules.toml", "the rules with their evidence, to approve or reject"],
+            ["   mined_skip.parquet", "the skips found; skip.parquet holds the true ones"],
+            ["   summary.txt", "this text"],
+        ],
+        left=2,
+    )
+
+
+def _wrapped(line: str) -> str:
+    """Indent a line and wrap it where it is too long; short ones are laid out already."""
+    if len(line) + 3 <= _WIDTH:
+        return f"   {line}"
+    is_item = line.startswith(" ")
+    return paragraph(line, _WIDTH, "     " if is_item else "   ", "  " if is_item else "")
+
+
+def _counts(*rows: tuple[str, int]) -> tuple[str, ...]:
+    return tuple(f"  {row}" for row in columns([[name, f"{n:,}"] for name, n in rows]))
+
+
+def _spread(items: tuple[str, ...], n_shown: int) -> tuple[str, ...]:
+    """Choose a few items from start to end."""
+    stride = max(1, len(items) // n_shown)
+    return items[::stride][:n_shown]
+
+
+def _percent(share: float | int | None) -> str:
+    return "-" if share is None else f"{share:.2%}"
+
+
+def _n_declined(survey: Survey) -> int:
+    from tabsoda.skips.forward import was_asked
+
+    return int((was_asked(survey.states) & ~survey.states.answered).sum())
