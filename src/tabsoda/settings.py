@@ -198,6 +198,12 @@ class SamplerSettings(_Group):
     noise_scale: float = setting(1.0, "S_noise: scale of the fresh noise", low=0)
     refresh_cycles: int = setting(1, "times each step is repeated with re-noised entries", low=1)
     chains: int = setting(20, "reverse processes whose mean is the E-step", low=1)
+    point: str = setting(
+        "chains",
+        "point estimates from the mean of the chains, or from one pass at the highest noise level "
+        "(clean conditioning only: there one pass already is the conditional mean)",
+        choices=("chains", "one_pass"),
+    )
     inner_decode: str = setting(
         "interval",
         "how a latent ordinal is decoded inside the loop: by its interval, or by the most probable "
@@ -252,6 +258,25 @@ class Settings:
     sampler: SamplerSettings = field(default_factory=SamplerSettings)
     em: EMSettings = field(default_factory=EMSettings)
     temperature: TemperatureSettings = field(default_factory=TemperatureSettings)
+
+    def __post_init__(self) -> None:
+        if self.training.conditioning == "noisy":
+            for group, name, wanted in (
+                ("sampler", "point", "chains"),
+                ("training", "monitor", "training_loss"),
+            ):
+                found = getattr(getattr(self, group), name)
+                if found != wanted:
+                    raise InputError(
+                        f"The setting {group}.{name} needs training.conditioning='clean'",
+                        found=f"{found!r} with 'noisy' conditioning",
+                        expected=repr(wanted),
+                    )
+        if self.sampler.noise_min >= self.sampler.noise_max:
+            raise InputError(
+                "The setting sampler.noise_min is not below sampler.noise_max",
+                found=f"{self.sampler.noise_min:g} and {self.sampler.noise_max:g}",
+            )
 
     @classmethod
     def preset(cls, name: str) -> Settings:
@@ -340,8 +365,8 @@ _PRESETS: dict[str, dict[str, dict[str, Any]]] = {
             "monitor": "held_out",
             "patience": 30,
         },
-        "sampler": {"steps": 20, "noise_max": 20.0, "chains": 10},
-        "em": {"rounds": 2},
+        "sampler": {"steps": 20, "noise_max": 20.0, "point": "one_pass"},
+        "em": {"rounds": 1, "min_rounds": 1},
         "temperature": {"held_out_share": 0.1},
     },
 }

@@ -2,3 +2,7 @@
 
 Input: draws of the missing cells. Output: completed tables, point estimates.
 """
+
+from tabsoda.imputations.imputations import ImputedCells, Imputations
+
+__all__ = ["Imputations", "ImputedCells"]

@@ -1,0 +1,255 @@
+"""The engine's face: fit a coded table, draw and estimate its missing cells, keep new rows apart.
+
+Needs torch, numpy and scipy alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda._internal.devices import resolve_device
+from tabsoda._internal.randomness import row_keys
+from tabsoda.em.checkpoint import Checkpoint
+from tabsoda.em.e_step import Sampler
+from tabsoda.em.loop import EMState, initial_state, run_em
+from tabsoda.em.model import Model
+from tabsoda.em.working_table import WorkingTable, canonical_order, hold_out_cells
+from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.settings import Settings
+from tabsoda.table import CodedTable
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+
+
+@dataclass(eq=False)
+class Engine:
+    """A fitted imputation model for tables of certain columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> generator = np.random.default_rng(0)
+    >>> x = generator.normal(size=(200, 1))
+    >>> values = np.hstack([x, x + 0.1 * generator.normal(size=(200, 1))])
+    >>> values[:20, 1] = np.nan
+    >>> columns = (Column("x", ColumnKind.CONTINUOUS), Column("y", ColumnKind.CONTINUOUS))
+    >>> table = CodedTable.from_values(columns, values)
+    >>> settings = Settings.preset("small").replace(training={"max_steps": 20})
+    >>> engine = Engine.fit(table, settings, seed=1, device="cpu")
+    >>> engine.impute(table, n_draws=2).draws.shape
+    (2, 20)
+    """
+
+    columns: tuple[Column, ...]
+    model: Model
+    history: list[dict[str, Any]]
+    events: EventLog = field(default_factory=EventLog)
+
+    @classmethod
+    def fit(
+        cls,
+        table: CodedTable,
+        settings: Settings,
+        *,
+        seed: int = 0,
+        device: str = "auto",
+        row_weights: NDArray[np.float64] | None = None,
+        checkpoint: Path | None = None,
+        report: Report | None = None,
+    ) -> Engine:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        table : CodedTable
+        settings : Settings
+        seed : int
+        device : str
+        row_weights : ndarray, shape (n_rows,), optional
+            Sampling weights in the loss.
+        checkpoint : Path, optional
+            A folder for the state after each round; a run of the same table, settings and seed
+            goes on from there.
+        report : callable, optional
+        """
+        events = EventLog()
+        _check_table(table)
+        chosen = resolve_device(device, events)
+        kinds = [column.kind for column in table.columns]
+        settings = settings.resolve(len(kinds), kinds.count(ColumnKind.CONTINUOUS))
+        order, keys = canonical_order(table)
+        ordered = table.rows(order)
+        weights = None if row_weights is None else _checked_weights(row_weights, table)[order]
+        held_out = _held_out(ordered, settings, seed)
+        codec = TableCodec.fit(
+            ordered, ordered.states.answered & ~held_out, settings.encoding, events
+        )
+        model = Model.start(codec, settings, seed, chosen)
+        saved = Checkpoint(checkpoint, ordered, settings, seed, weights) if checkpoint else None
+        if codec.layout.n_coordinates == 0:
+            events.add("train", "nothing to train", detail="no column has two different answers")
+            return cls(table.columns, model, [], events)
+        data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights)
+        _check_memory(data)
+        state: EMState | None = saved.load(model, events) if saved else None
+        state = state or initial_state(model, data)
+        after_round = (lambda done: saved.save(model, done, events)) if saved else None
+        state = run_em(model, data, state, events, after_round=after_round, report=report)
+        return cls(table.columns, model, state.history, events)
+
+    def impute(
+        self, table: CodedTable, n_draws: int = 0, report: Report | None = None
+    ) -> ImputedCells:
+        """Estimate every missing cell, and draw it ``n_draws`` times.
+
+        A row's result depends on the row alone: not on the others, their order or their number.
+
+        Parameters
+        ----------
+        table : CodedTable
+            Of the columns the engine was fitted on; may hold new rows.
+        n_draws : int
+        report : callable, optional
+
+        Returns
+        -------
+        ImputedCells
+            Cells of columns that could not be modelled and have no constant to give are left out.
+        """
+        self._check_columns(table)
+        model, layout = self.model, self.model.codec.layout
+        missing = table.states.missing
+        fillable = model.codec.modelled | ~np.isnan(model.codec.pass_value)
+        rows, positions = np.nonzero(missing & fillable)
+        cells = ImputedCells(
+            rows,
+            positions,
+            np.empty((n_draws, rows.size)),
+            np.empty(rows.size),
+            np.empty(rows.size),
+        )
+        if not rows.size:
+            return cells
+        if layout.n_coordinates == 0:
+            filled = model.codec.pass_value[positions]
+            return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
+        keys = row_keys(table.values, table.states.states)
+        data = WorkingTable.build(table, model.codec, keys, model.device)
+        sampler = Sampler(model, self.events)
+        total = 1 + n_draws
+
+        def told(number: int, what: str) -> Callable[[int, int], None]:
+            def tell(done: int, blocks: int) -> None:
+                if report is not None:
+                    report(round(1000 * (number + done / blocks) / total), 1000, what)
+
+            return tell
+
+        incomplete, expected = sampler.expect(data, told(0, "point estimate"))
+        where = np.full(table.shape[0], -1)
+        where[incomplete.cpu().numpy()] = np.arange(incomplete.numel())
+        # Rows whose only missing cells belong to constant columns are not sampled.
+        sampled = where[rows] >= 0
+
+        def read(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            result = model.codec.pass_value[positions]
+            result[sampled] = values[where[rows[sampled]], positions[sampled]]
+            return result
+
+        decoder = {"temperature": model.temperatures, "cutpoints": model.cutpoints().detach()}
+        mode = read(model.codec.decode_point(expected, rule="mode", **decoder))
+        median = read(model.codec.decode_point(expected, rule="median", **decoder))
+        draws = np.empty((n_draws, rows.size))
+        for number in range(1, n_draws + 1):
+            _, drawn = sampler.draw(data, number, told(number, f"draw {number} of {n_draws}"))
+            draws[number - 1] = read(model.codec.decode_point(drawn, rule="interval"))
+        return ImputedCells(rows, positions, draws, mode, median)
+
+    def _check_columns(self, table: CodedTable) -> None:
+        for mine, theirs in zip(self.columns, table.columns, strict=False):
+            if (mine.name, mine.kind, mine.levels) != (theirs.name, theirs.kind, theirs.levels):
+                raise InputError(
+                    "differs from the column the model was fitted on",
+                    column=theirs.name,
+                    found=f"{theirs.kind} with {theirs.n_levels} levels",
+                    expected=f"'{mine.name}', {mine.kind} with {mine.n_levels} levels",
+                    next_step="Describe the new table as the old one was described",
+                )
+        if len(self.columns) != len(table.columns):
+            raise InputError(
+                "The table has another number of columns than the model",
+                found=str(len(table.columns)),
+                expected=str(len(self.columns)),
+            )
+
+
+def _held_out(table: CodedTable, settings: Settings, seed: int) -> NDArray[np.bool_]:
+    """Hold out cells of ordinals for the temperatures, of every column for the stopping rule."""
+    every = settings.training.monitor == "held_out"
+    columns = np.array([every or c.kind is ColumnKind.ORDINAL for c in table.columns])
+    share = settings.temperature.held_out_share
+    return hold_out_cells(table.states.answered, columns, share, seed)
+
+
+def _check_table(table: CodedTable) -> None:
+    n_rows, n_columns = table.shape
+    if n_rows < 2 or n_columns < 1:
+        raise InputError(
+            "The table is too small to learn from",
+            found=f"{n_rows} rows and {n_columns} columns",
+            expected="at least 2 rows and 1 column",
+        )
+    if not table.states.answered.any():
+        raise InputError(
+            "The table has no answered cell",
+            next_step="Check that missing codes were not declared for every value",
+        )
+
+
+def _checked_weights(
+    weights: NDArray[np.float64], table: CodedTable
+) -> NDArray[np.float64]:
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (table.shape[0],):
+        raise InputError(
+            "The sample weights do not fit the table",
+            found=f"shape {weights.shape}",
+            expected=f"one weight for each of {table.shape[0]} rows",
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+        raise InputError(
+            "The sample weights are not usable",
+            found="a weight that is negative or no number, or all zero",
+            expected="numbers of at least 0, one of them above 0",
+        )
+    return weights
+
+
+def _check_memory(data: WorkingTable) -> None:
+    """Stop before the work starts where it would certainly not fit."""
+    device = data.encoded.device
+    if device.type != "cuda":
+        return
+    free, _ = torch.cuda.mem_get_info(device)
+    # Targets, their standardised copy and the completed table are all as large as the encoded one.
+    wanted = 4 * data.encoded.numel() * data.encoded.element_size()
+    if wanted > free:
+        raise InputError(
+            "The device has too little memory for this table",
+            found=f"{free / 2**30:.1f} GiB free",
+            expected=f"at least {wanted / 2**30:.1f} GiB",
+            next_step="Use device='cpu', or fewer rows",
+        )

@@ -1,0 +1,133 @@
+"""The M-step: calibrate the cutpoints, train the denoiser on the completed table, calibrate again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tabsoda._internal.randomness import stream_key, torch_generator
+from tabsoda.diffusion.network import seed_dropout
+from tabsoda.em.calibration import calibrate_cutpoints
+from tabsoda.em.held_out_loss import held_out_loss
+from tabsoda.em.model import Model, new_denoiser
+from tabsoda.em.optimizer_step import OptimizerSteps
+from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss
+from tabsoda.em.working_table import WorkingTable
+from tabsoda.errors import TabSODAError
+from tabsoda.events import EventLog
+
+# Tells how far a round's training is: report(done, total).
+Report = Callable[[int, int], None]
+
+
+def m_step(
+    model: Model,
+    data: WorkingTable,
+    targets: RoundTargets,
+    round_number: int,
+    events: EventLog,
+    report: Report | None = None,
+) -> dict[str, Any]:
+    """Fit the model to the completed table in place; Algorithm 1, phases 1 to 3.
+
+    Returns
+    -------
+    dict
+        ``epochs``, ``steps``, ``loss`` (the best value watched) and ``losses`` (one per epoch).
+    """
+    # In the first round the network knows nothing that cutpoints could be fitted to.
+    if round_number > 1:
+        calibrate_cutpoints(model, data, targets, round_number, "before")
+        if not model.settings.training.warm_start:
+            fresh = new_denoiser(model.codec, model.settings, stream_key(model.seed, round_number))
+            model.denoiser.load_state_dict(fresh.state_dict())
+    history = train_denoiser(model, data, targets, round_number, events, report)
+    calibrate_cutpoints(model, data, targets, round_number, "after")
+    return history
+
+
+def train_denoiser(
+    model: Model,
+    data: WorkingTable,
+    targets: RoundTargets,
+    round_number: int,
+    events: EventLog,
+    report: Report | None = None,
+) -> dict[str, Any]:
+    """Train until the watched loss stops improving, and keep the best weights (phase 2)."""
+    settings = model.settings.training
+    steps_per_epoch = math.ceil(data.n_rows / settings.batch_size)
+    batch_size = data.n_rows // steps_per_epoch
+    max_epochs = settings.max_epochs
+    if settings.max_steps is not None:
+        max_epochs = min(max_epochs, max(1, math.ceil(settings.max_steps / steps_per_epoch)))
+    seed_dropout(
+        model.denoiser, torch_generator(model.seed, "dropout", round_number, device=model.device)
+    )
+    model.denoiser.train()
+
+    def loss_of(rows: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        return batch_loss(model, data, targets, rows, keys).total
+
+    steps = OptimizerSteps(model, loss_of, batch_size, len(NOISE_USES), steps_per_epoch, events)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        steps.optimizer, factor=settings.plateau_factor, patience=settings.plateau_patience
+    )
+    order = torch_generator(model.seed, "batches", round_number)
+    parameters = list(model.denoiser.parameters())
+    best_weights = [parameter.detach().clone() for parameter in parameters]
+    best, best_epoch, losses = math.inf, 0, []
+    for epoch in range(1, max_epochs + 1):
+        rows = torch.randperm(data.n_rows, generator=order)[: steps_per_epoch * batch_size]
+        keys = [
+            [
+                stream_key(model.seed, "training", round_number, epoch, step, use)
+                for use in NOISE_USES
+            ]
+            for step in range(steps_per_epoch)
+        ]
+        new_share = _new_share(settings.average_decay, (epoch - 1) * steps_per_epoch)
+        loss = steps.run_epoch(
+            rows.view(steps_per_epoch, batch_size), torch.tensor(keys), new_share
+        )
+        if not math.isfinite(loss):
+            raise TabSODAError(
+                f"The training loss became {loss} in round {round_number}, epoch {epoch}. "
+                f"Lower training.learning_rate (now {settings.learning_rate:g}), or look for "
+                "extreme values in continuous columns and use encoding.continuous='normal_score'."
+            )
+        weights = steps.averaged if settings.average_decay > 0 else parameters
+        if settings.monitor == "held_out":
+            loss = held_out_loss(model, data, weights)
+        losses.append(loss)
+        schedule.step(loss)
+        if loss < best:
+            best, best_epoch = loss, epoch
+            with torch.no_grad():
+                for kept, weight in zip(best_weights, weights, strict=True):
+                    kept.copy_(weight)
+        if report is not None:
+            report(epoch, max_epochs)
+        if epoch - best_epoch >= settings.patience:
+            break
+    with torch.no_grad():
+        for parameter, kept in zip(parameters, best_weights, strict=True):
+            parameter.copy_(kept)
+    model.denoiser.eval()
+    return {
+        "epochs": epoch,
+        "steps": epoch * steps_per_epoch,
+        "best_epoch": best_epoch,
+        "loss": best,
+        "losses": losses,
+    }
+
+
+def _new_share(decay: float, steps_done: int) -> float:
+    """Let the average forget its random start quickly, then settle at the decay."""
+    if decay == 0:
+        return 1.0
+    return 1.0 - min(decay, (1 + steps_done) / (10 + steps_done))

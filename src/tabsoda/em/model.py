@@ -1,0 +1,93 @@
+"""What EM learns: a codec, a standardiser, a denoiser, cutpoints and temperatures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import torch_generator
+from tabsoda.diffusion.denoiser import Denoiser, build_denoiser
+from tabsoda.diffusion.objective import Objective
+from tabsoda.encoding.cutpoints import Cutpoints
+from tabsoda.encoding.standardizer import Standardizer
+from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.settings import Settings
+
+
+@dataclass(eq=False)
+class Model:
+    """The learned parts, all on one device.
+
+    Attributes
+    ----------
+    settings : Settings
+        Resolved.
+    seed : int
+    device : torch.device
+    codec : TableCodec
+        Its cutpoints are the encoder's.
+    denoiser : Denoiser
+    cutpoints : Cutpoints
+        The decoder's, learned.
+    objective : Objective
+    standardizer : Standardizer
+    temperatures : ndarray of float32, shape (n_latent,)
+    """
+
+    settings: Settings
+    seed: int
+    device: torch.device
+    codec: TableCodec
+    denoiser: Denoiser
+    cutpoints: Cutpoints
+    objective: Objective
+    standardizer: Standardizer
+    temperatures: NDArray[np.float32]
+
+    @classmethod
+    def start(cls, codec: TableCodec, settings: Settings, seed: int, device: torch.device) -> Model:
+        """Return an untrained model; its weights depend on the seed alone, not on the device."""
+        layout = codec.layout
+        n_latent = layout.ordinal_columns.size
+        counts = codec.level_counts[layout.ordinal_columns, : layout.max_cutpoints + 1]
+        return cls(
+            settings=settings,
+            seed=seed,
+            device=device,
+            codec=codec,
+            denoiser=new_denoiser(codec, settings, seed).to(device),
+            cutpoints=Cutpoints(torch.from_numpy(codec.cutpoints)).to(device),
+            objective=Objective(
+                layout, settings.loss, settings.noise.data_scale, torch.from_numpy(counts)
+            ).to(device),
+            standardizer=Standardizer(
+                torch.zeros(layout.n_coordinates, device=device),
+                torch.ones(layout.n_coordinates, device=device),
+            ),
+            temperatures=np.ones(n_latent, dtype=np.float32),
+        )
+
+    @property
+    def has_latents(self) -> bool:
+        """Whether any ordinal has a latent, and so cutpoints."""
+        return self.codec.layout.ordinal_columns.size > 0
+
+    def encoder_cutpoints(self) -> torch.Tensor:
+        """Return the cutpoints that encode: the first ones, or the learned ones when shared."""
+        if self.settings.encoding.shared_cutpoints:
+            return self.cutpoints().detach()
+        return torch.from_numpy(self.codec.cutpoints).to(self.device)
+
+
+def new_denoiser(codec: TableCodec, settings: Settings, seed: int) -> Denoiser:
+    """Build an untrained denoiser on the CPU."""
+    return build_denoiser(
+        codec.layout.n_coordinates,
+        settings.backbone,
+        settings.noise.data_scale,
+        settings.training.conditioning,
+        torch_generator(seed, "weights"),
+    )

@@ -1,0 +1,140 @@
+"""Optimiser steps, one after the other, as fast as the device allows.
+
+On a CUDA device the whole step (noise, two passes, backward, Adam) is captured as one graph: the
+arithmetic of a step takes less time than launching its operations one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from tabsoda.diffusion.network import SeededDropout
+from tabsoda.em.model import Model
+from tabsoda.events import EventLog
+
+_WARM_UP_STEPS = 3
+
+
+class OptimizerSteps:
+    """Runs Adam on a loss that reads its batch from tables on the device.
+
+    Parameters
+    ----------
+    model : Model
+        Its denoiser is trained.
+    loss_of : callable
+        ``loss_of(rows, keys)`` returns a tensor of shape ().
+    batch_size, n_keys : int
+        Fix the shapes of a step.
+    steps_per_epoch : int
+    events : EventLog
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        loss_of: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+        batch_size: int,
+        n_keys: int,
+        steps_per_epoch: int,
+        events: EventLog,
+    ) -> None:
+        self.model = model
+        self.loss_of = loss_of
+        self.events = events
+        device = model.device
+        on_gpu = device.type == "cuda"
+        rate = model.settings.training.learning_rate
+        self.optimizer = torch.optim.Adam(
+            model.denoiser.parameters(),
+            # A tensor lets a captured step see the rate change.
+            lr=torch.tensor(rate, device=device) if on_gpu else rate,
+            fused=True,
+            capturable=on_gpu,
+        )
+        self.averaged = [p.detach().clone() for p in model.denoiser.parameters()]
+        self._new_share = torch.ones((), device=device)
+        self._rows = torch.zeros(steps_per_epoch, batch_size, dtype=torch.int64, device=device)
+        self._keys = torch.zeros(steps_per_epoch, n_keys, dtype=torch.int64, device=device)
+        self._step = torch.zeros(1, dtype=torch.int64, device=device)
+        self._loss = torch.zeros((), device=device)
+        self._graph = self._captured() if on_gpu else None
+
+    def run_epoch(self, rows: torch.Tensor, keys: torch.Tensor, new_share: float) -> float:
+        """Take one step per row of the tables and return the mean loss.
+
+        Parameters
+        ----------
+        rows : int64 tensor, shape (steps, batch_size)
+        keys : int64 tensor, shape (steps, n_keys)
+        new_share : float
+            Share of the newest weights in the averaged ones.
+        """
+        self._rows.copy_(rows)
+        self._keys.copy_(keys)
+        self._step.zero_()
+        self._loss.zero_()
+        self._new_share.fill_(new_share)
+        for _ in range(rows.shape[0]):
+            if self._graph is None:
+                self._advance()
+            else:
+                self._graph.replay()
+        return float(self._loss) / rows.shape[0]
+
+    def _advance(self) -> None:
+        rows = self._rows.index_select(0, self._step)[0]
+        keys = self._keys.index_select(0, self._step)[0]
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cuda", torch.bfloat16, enabled=self._on_gpu):
+            loss = self.loss_of(rows, keys)
+        loss.backward()
+        self.optimizer.step()
+        with torch.no_grad():
+            for average, new in zip(self.averaged, self.model.denoiser.parameters(), strict=True):
+                average.lerp_(new, self._new_share)
+            self._loss += loss.detach()
+            self._step.add_(1).remainder_(self._rows.shape[0])
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self.model.device.type == "cuda"
+
+    def _captured(self) -> torch.cuda.CUDAGraph | None:
+        """Capture a step; the warm-up it needs must leave no trace in weights and moments."""
+        parameters = list(self.model.denoiser.parameters())
+        before = [parameter.detach().clone() for parameter in parameters]
+        graph = torch.cuda.CUDAGraph()
+        for module in self.model.denoiser.modules():
+            if isinstance(module, SeededDropout) and module.generator is not None:
+                graph.register_generator_state(module.generator)
+                break
+        try:
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(_WARM_UP_STEPS):
+                    self._advance()
+            torch.cuda.current_stream().wait_stream(side)
+            self.optimizer.zero_grad(set_to_none=True)
+            with torch.cuda.graph(graph):
+                self._advance()
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            reason = next(iter(str(error).strip().splitlines()), "")
+            self.events.add("train", "training steps run one operation at a time", detail=reason)
+            return None
+        finally:
+            with torch.no_grad():
+                for parameter, average, saved in zip(
+                    parameters, self.averaged, before, strict=True
+                ):
+                    parameter.copy_(saved)
+                    average.copy_(saved)
+                for state in self.optimizer.state.values():
+                    for value in state.values():
+                        value.zero_()
+        return graph

@@ -1,0 +1,78 @@
+"""From coded values back to a table of the kind that was put in.
+
+Only cells that were missing and are now filled are touched: answers come back bit for bit, skips
+keep their code or blank, and columns that are no questions pass through.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.schema.column import Column
+from tabsoda.survey import Survey
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def restore(values: NDArray[np.float64], table: CodedTable, survey: Survey | None) -> Any:
+    """Write coded values into the table they came from.
+
+    Returns
+    -------
+    polars.DataFrame, or ndarray of float64 where ``survey`` is None
+    """
+    if survey is None:
+        return _restore_array(values, table)
+    filled = table.states.missing & ~np.isnan(values)
+    return survey.frame.with_columns(
+        _fill(survey.frame[column.name], column, values[:, position], filled[:, position])
+        for position, column in enumerate(table.columns)
+        if filled[:, position].any()
+    )
+
+
+def _restore_array(values: NDArray[np.float64], table: CodedTable) -> NDArray[np.float64]:
+    """Levels of array columns are numbers, so their codes go back into an array of numbers."""
+    result = values.copy()
+    for position, column in enumerate(table.columns):
+        if column.is_categorical:
+            known = ~np.isnan(values[:, position])
+            codes = np.asarray(column.levels, dtype=np.float64)
+            result[known, position] = codes[values[known, position].astype(np.int64)]
+    return result
+
+
+def _fill(
+    series: pl.Series, column: Column, values: NDArray[np.float64], filled: NDArray[np.bool_]
+) -> pl.Series:
+    import polars as pl
+
+    if column.is_categorical:
+        codes = [column.levels[int(value)] for value in values[filled]]
+        if series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum):
+            codes = [str(code) for code in codes]
+        elif series.dtype == pl.Boolean:
+            codes = [bool(code) for code in codes]
+    else:
+        codes = values[filled].tolist()
+        if series.dtype.is_integer() and any(code != round(code) for code in codes):
+            series = series.cast(pl.Float64)
+    # strict=False lets an integer code enter a float column and the other way round.
+    new = pl.Series(series.name, codes, strict=False).cast(series.dtype)
+    return _scatter(series, np.flatnonzero(filled), new)
+
+
+def _scatter(series: pl.Series, rows: NDArray[np.intp], new: pl.Series) -> pl.Series:
+    """Return the series with some rows replaced, whatever its type."""
+    import polars as pl
+
+    where = np.full(len(series), -1, dtype=np.int64)
+    where[rows] = np.arange(len(rows))
+    source = pl.concat([series, new])
+    take = np.where(where >= 0, len(series) + where, np.arange(len(series)))
+    return source.gather(take)
