@@ -202,7 +202,12 @@ def _show(
     ]
     if len(rules):
         groups = first_groups(rules, _RULES_SHOWN)
-        lines += [rules_heading(width), *rules_text(groups, rules.column_of, width)]
+        lines += [
+            paragraph("Blank and answered count the respondents on whom a rule fires.", width),
+            rules_heading(width),
+            *rules_text(groups, rules.column_of, width),
+            "",
+        ]
         lines += _rest(len(rules) - sum(map(len, groups)), output_file, width)
     if len(events):
         lines += ["Decisions taken on the way:", *events_text(events, width), ""]

@@ -63,7 +63,6 @@ def rules_text(
     for group in groups:
         yield paragraph(f"When {reasons_text(group[0], known)}:", width)
         yield from (_target_line(rule, known[rule.target].label, width) for rule in group)
-        yield ""
 
 
 def rules_heading(width: int) -> str:

@@ -173,6 +173,9 @@ class RuleSet:
         Goes forward through the questionnaire, so that a skip reaches the questions that hang on
         the skipped one. Rejected rules are ignored. A cell that was answered, refused or answered
         with "don't know" was asked and is never marked; skips already known are kept.
+
+        Each row is judged by itself. The miner's own states can hold a few skips less: it
+        withholds those of respondents who, seen among all, had left the interview.
         """
         from tabsoda.skips.forward import route
 

@@ -93,7 +93,7 @@ def _levels_text(levels: Sequence[Code], gate: Column) -> str:
     wanted = [level for level in gate.levels if level in chosen]
     others = [level for level in gate.levels if level not in chosen]
     if not others:
-        return "has any answer"
+        return "was answered"
     listed, excluded = _runs(wanted, gate), _runs(others, gate)
     if _n_named(excluded) < _n_named(listed):
         return f"is anything but {_join(excluded, gate)}"
