@@ -1,0 +1,186 @@
+"""Mining the routing of a questionnaire: forward over its columns, rules for one target a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Reason
+from tabsoda.skips.paper_screen import mine_as_in_the_paper
+from tabsoda.skips.predictors import CellCodes
+from tabsoda.skips.presence import absent_cells
+from tabsoda.skips.purity import TargetRules, TargetSearch
+from tabsoda.skips.rules import SkipRule
+from tabsoda.skips.screening import evidence
+from tabsoda.skips.settings import MinerSettings, PuritySettings
+from tabsoda.states.cell_states import CellStates, reason_code
+from tabsoda.table import CodedTable
+
+Report = Callable[[int, int, str], None]
+SCREENS = ("purity", "paper")
+
+
+@dataclass(frozen=True, eq=False)
+class MinedSkips:
+    """What the miner found.
+
+    Attributes
+    ----------
+    rules : tuple of SkipRule
+        In questionnaire order of their targets.
+    states : CellStates
+        The table's states, with the cells that the rules explain skipped, and those that were
+        known to be skipped from codes.
+    events : EventLog
+        Targets left out and why, candidates turned down and by which screen, skips withheld.
+    """
+
+    rules: tuple[SkipRule, ...]
+    states: CellStates
+    events: EventLog
+
+
+class SkipMiner:
+    """Finds which answers lead past which questions, from blanks and the questionnaire's order.
+
+    Parameters
+    ----------
+    settings : MinerSettings, optional
+    screen : {"purity", "paper"}
+        ``"purity"`` judges each rule by how rarely its target was asked where it fires, and lets
+        it fire only where its gates were answered or themselves skipped. ``"paper"`` is the
+        screen of Section 3.2 and Appendix A, which asks one rule to explain nearly all blanks.
+
+    Notes
+    -----
+    A follow-up whose gate is itself missing stays missing: no earlier column tells where the
+    unknown answer would have led. It is settled when the gate is imputed. Skips already known
+    from codes are not used while mining, so the result can be compared with them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> gate = Column("smokes", ColumnKind.NOMINAL, (1, 2))
+    >>> follower = Column("per_day", ColumnKind.CONTINUOUS)
+    >>> smokes = np.arange(1000) % 2
+    >>> per_day = np.where(smokes == 0, 10.0, np.nan)
+    >>> table = CodedTable.from_values((gate, follower), np.column_stack([smokes, per_day]))
+    >>> mined = SkipMiner().mine(table)
+    >>> [(rule.target, rule.any_of[0][0].levels) for rule in mined.rules]
+    [('per_day', (2,))]
+    >>> int(mined.states.skipped.sum())
+    500
+    """
+
+    def __init__(self, settings: MinerSettings | None = None, *, screen: str = "purity") -> None:
+        if screen not in SCREENS:
+            raise InputError(
+                "There is no such screen", found=repr(screen), expected=" or ".join(SCREENS)
+            )
+        self.settings = MinerSettings() if settings is None else settings
+        self.screen = screen
+
+    def mine(self, table: CodedTable, report: Report | None = None) -> MinedSkips:
+        """Find the rules of every question.
+
+        Parameters
+        ----------
+        table : CodedTable
+            Columns in questionnaire order.
+        report : callable, optional
+            Called as ``report(done, total, column name)`` after each column.
+        """
+        report = report or _quiet
+        asked = was_asked(table.states)
+        events = EventLog()
+        if self.screen == "paper":
+            rules, skipped = mine_as_in_the_paper(table, asked, self.settings.paper, events, report)
+        else:
+            rules, skipped = mine_by_purity(table, asked, self.settings.purity, events, report)
+        known = table.states.skipped & ~skipped
+        if known.any():
+            events.add("skips", "skips known from codes kept", detail=f"{int(known.sum())} cells")
+        return MinedSkips(rules, table.states.with_skips(skipped | known), events)
+
+
+def was_asked(states: CellStates) -> NDArray[np.bool_]:
+    """Return the cells with evidence that the question was put: an answer, a refusal, "don't know"."""
+    said = [reason_code(reason) for reason in (Reason.REFUSED, Reason.DONT_KNOW)]
+    return states.answered | np.isin(states.reasons, said)
+
+
+def mine_by_purity(
+    table: CodedTable,
+    asked: NDArray[np.bool_],
+    settings: PuritySettings,
+    events: EventLog,
+    report: Report,
+) -> tuple[tuple[SkipRule, ...], NDArray[np.bool_]]:
+    """Run the default screen over all columns; return its rules and the cells they explain."""
+    codes = CellCodes(table, settings.max_bins)
+    skipped = np.zeros(table.shape, dtype=bool)
+    rules: list[SkipRule] = []
+    for target, name in enumerate(table.names):
+        blank = ~asked[:, target]
+        why_not = reason_to_leave_out(blank, settings.min_support)
+        if why_not is not None and target > 0:
+            if blank.any():
+                events.add("skips", "target not mined", column=name, detail=why_not)
+        elif target > 0:
+            found = TargetSearch(codes, target, blank, settings).run()
+            skipped[:, target] = found.fires & blank
+            codes.mark_skipped(target, skipped[:, target])
+            rules += as_rules(codes, target, found, len(rules))
+            log_rejected(events, name, found)
+        report(target + 1, len(table.names), name)
+    absent = absent_cells(asked, skipped, settings.quiet_run, settings.max_asked_share) & skipped
+    for target in np.flatnonzero(absent.any(axis=0)):
+        events.add(
+            "skips",
+            "skips withheld: respondent absent",
+            column=table.names[target],
+            detail=f"{int(absent[:, target].sum())} cells amid blanks that nothing explains",
+        )
+    return tuple(rules), skipped & ~absent
+
+
+def reason_to_leave_out(blank: NDArray[np.bool_], min_support: int) -> str | None:
+    """Return why a target cannot have rules, or None."""
+    n_blank = int(blank.sum())
+    if n_blank == len(blank):
+        return "blank in every row: nothing shows who would have been asked"
+    if n_blank < min_support:
+        return f"{n_blank} blanks, fewer than the {min_support} that a rule must explain"
+    return None
+
+
+def as_rules(codes: CellCodes, target: int, found: TargetRules, n_before: int) -> list[SkipRule]:
+    """Turn what was found for a target into rules people can read."""
+    return [
+        SkipRule(
+            identifier=f"r{n_before + number + 1:03d}",
+            target=codes.columns[target].name,
+            any_of=(tuple(codes.describe(condition) for condition in path),),
+            evidence=evidence(counts, q_value),
+        )
+        for number, (path, counts, q_value) in enumerate(
+            zip(found.paths, found.counts, found.q_values, strict=True)
+        )
+    ]
+
+
+def log_rejected(events: EventLog, name: str, found: TargetRules) -> None:
+    """Say how many candidates each screen turned down."""
+    if found.rejected:
+        detail = ", ".join(f"{screen} {n}" for screen, n in sorted(found.rejected.items()))
+        events.add("skips", "candidate rules turned down", column=name, detail=detail)
+
+
+def _quiet(done: int, total: int, name: str) -> None:
+    """Report nothing."""

@@ -1,0 +1,143 @@
+"""Every cell as one code: what was answered, or that the cell was skipped, or that it is unknown.
+
+Counting how often a target is blank for each answer of each earlier question is then one
+histogram over a matrix of integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.rules import Condition
+from tabsoda.table import CodedTable
+
+# Places of the two states within a column's codes; answers follow.
+UNKNOWN, SKIPPED, FIRST_ANSWER = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class GateSet:
+    """A set of codes of one gate: the inner form of a :class:`Condition`.
+
+    Attributes
+    ----------
+    gate : int
+        The gate's position.
+    member : ndarray of bool, shape (n_codes of the gate,)
+    """
+
+    gate: int
+    member: NDArray[np.bool_]
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether some answer belongs to the set."""
+        return bool(self.member[FIRST_ANSWER:].any())
+
+
+class CellCodes:
+    """The codes of a table, and the states learned so far.
+
+    Parameters
+    ----------
+    table : CodedTable
+    max_bins : int
+        A numeric question with more distinct answers is cut at quantiles; the cuts are values
+        that occur in the data, so that a threshold reads as somebody's answer.
+
+    Attributes
+    ----------
+    codes : ndarray of int64, shape (n_rows, n_columns)
+        Numbered through all columns: column g owns ``start[g]`` to ``start[g + 1]``.
+    start : ndarray of int64, shape (n_columns + 1,)
+    uppers : tuple of ndarray or None
+        For numeric questions: the largest answer of each bin.
+    """
+
+    def __init__(self, table: CodedTable, max_bins: int) -> None:
+        self.columns = table.columns
+        self.numeric = np.array([not column.is_categorical for column in table.columns])
+        answered = table.states.answered
+        self.codes = np.zeros(table.shape, dtype=np.int64)
+        uppers: list[NDArray[np.float64] | None] = []
+        start = [0]
+        for position, column in enumerate(table.columns):
+            seen = answered[:, position]
+            answers = table.values[seen, position]
+            if column.is_categorical:
+                uppers.append(None)
+                local, n_answers = answers.astype(np.int64), column.n_levels
+            else:
+                edges = upper_edges(answers, max_bins)
+                uppers.append(edges)
+                local, n_answers = np.searchsorted(edges, answers), len(edges)
+            self.codes[:, position] = start[-1]
+            self.codes[seen, position] += FIRST_ANSWER + local
+            start.append(start[-1] + FIRST_ANSWER + n_answers)
+        self.start = np.array(start, dtype=np.int64)
+        self.uppers = tuple(uppers)
+
+    def own(self, position: int) -> slice:
+        """Return where a column's codes lie among all codes."""
+        return slice(int(self.start[position]), int(self.start[position + 1]))
+
+    def n_codes(self, position: int) -> int:
+        """Return how many codes a column has."""
+        return int(self.start[position + 1] - self.start[position])
+
+    def mark_skipped(self, position: int, rows: NDArray[np.bool_]) -> None:
+        """Record that these cells of a column are learned skips."""
+        self.codes[rows, position] = self.start[position] + SKIPPED
+
+    def histogram(self, rows: NDArray[np.bool_], before: int) -> NDArray[np.int64]:
+        """Count every code of the columns before a position over some rows."""
+        return np.bincount(
+            self.codes[rows, :before].ravel(), minlength=int(self.start[before])
+        ).astype(np.int64)
+
+    def holds(self, condition: GateSet) -> NDArray[np.bool_]:
+        """Return the rows whose gate lies in the set, shape (n_rows,)."""
+        return condition.member[self.codes[:, condition.gate] - self.start[condition.gate]]
+
+    def all_hold(self, path: list[GateSet]) -> NDArray[np.bool_]:
+        """Return the rows in which every condition of a path holds."""
+        result = np.ones(self.codes.shape[0], dtype=bool)
+        for condition in path:
+            result &= self.holds(condition)
+        return result
+
+    def local(self, position: int, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return a column's own codes in some rows."""
+        return self.codes[rows, position] - self.start[position]
+
+    def describe(self, condition: GateSet) -> Condition:
+        """Turn a set of codes into the condition a person reads."""
+        column = self.columns[condition.gate]
+        chosen = np.flatnonzero(condition.member[FIRST_ANSWER:])
+        or_skipped = bool(condition.member[SKIPPED])
+        or_blank = bool(condition.member[UNKNOWN])
+        uppers = self.uppers[condition.gate]
+        if uppers is None:
+            levels = tuple(column.levels[code] for code in chosen)
+            return Condition(column.name, levels, or_skipped=or_skipped, or_blank=or_blank)
+        if not len(chosen):
+            return Condition(column.name, or_skipped=or_skipped, or_blank=or_blank)
+        first, last = int(chosen[0]), int(chosen[-1])
+        above = float(uppers[first - 1]) if first > 0 else None
+        # Open at the top, unless the condition would then ask for nothing.
+        open_top = last == len(uppers) - 1 and above is not None
+        up_to = None if open_top else float(uppers[last])
+        return Condition(column.name, (), above, up_to, or_skipped, or_blank)
+
+
+def upper_edges(answers: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:
+    """Largest value of each bin of a numeric question: every distinct value, or quantiles."""
+    distinct = np.unique(answers)
+    if len(distinct) <= max_bins:
+        return distinct
+    shares = np.arange(1, max_bins) / max_bins
+    cuts = np.quantile(answers, shares, method="inverted_cdf")
+    return np.unique(np.append(cuts, distinct[-1]))

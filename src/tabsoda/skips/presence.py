@@ -1,0 +1,58 @@
+"""Who was there: a blank amid blanks that nothing explains is breakoff or a missed wave."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.screening import wilson_upper
+
+
+def quiet_before(
+    asked: NDArray[np.bool_], skipped: NDArray[np.bool_], run: int
+) -> NDArray[np.bool_]:
+    """Return the cells before which a respondent left ``run`` questions blank without a reason.
+
+    Skipped questions in between count neither way.
+
+    Examples
+    --------
+    >>> asked = np.array([[True, False, False, False, True]])
+    >>> quiet_before(asked, np.zeros_like(asked), run=2).tolist()
+    [[False, False, False, True, True]]
+    """
+    quiet = np.zeros(asked.shape, dtype=bool)
+    length = np.zeros(asked.shape[0], dtype=np.int64)
+    for position in range(asked.shape[1]):
+        quiet[:, position] = length >= run
+        unexplained = ~asked[:, position] & ~skipped[:, position]
+        length = np.where(asked[:, position], 0, length + unexplained)
+    return quiet
+
+
+def absent_cells(
+    asked: NDArray[np.bool_], skipped: NDArray[np.bool_], run: int, max_share: float
+) -> NDArray[np.bool_]:
+    """Return the blank cells of respondents who were not there when the question came.
+
+    A respondent is quiet around a question who left the next (or last) few questions blank for
+    no known reason. Where quiet respondents practically never answered the question, it belongs
+    to the part of the interview they missed, and a rule that fires on them says nothing of why
+    the cell is blank.
+
+    Parameters
+    ----------
+    asked, skipped : ndarray of bool, shape (n_rows, n_columns)
+        Cells with evidence of asking, and cells that rules explain.
+    run : int
+        Blanks that make a respondent quiet.
+    max_share : float
+        Largest Wilson upper bound of the share of quiet respondents who answered.
+    """
+    absent = np.zeros(asked.shape, dtype=bool)
+    after = quiet_before(asked[:, ::-1], skipped[:, ::-1], run)[:, ::-1]
+    for quiet in (quiet_before(asked, skipped, run), after):
+        could_answer = quiet & ~skipped
+        upper = wilson_upper((could_answer & asked).sum(axis=0), could_answer.sum(axis=0))
+        absent |= quiet & ~asked & (upper <= max_share)
+    return absent

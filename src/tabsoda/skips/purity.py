@@ -1,0 +1,179 @@
+"""The default screen: a target's skips are the union of rules that are each pure by themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.multi_gate import candidate_paths, simplify
+from tabsoda.skips.predictors import CellCodes, GateSet
+from tabsoda.skips.screening import Counts, adjust, fisher_log_p, wilson_upper
+from tabsoda.skips.settings import PuritySettings
+from tabsoda.skips.single_gate import (
+    answers_marked,
+    count,
+    gate_sets,
+    nearest_best,
+    per_gate,
+    pure_codes,
+)
+
+Path = list[GateSet]
+
+
+@dataclass
+class TargetRules:
+    """What was found for one target.
+
+    Attributes
+    ----------
+    paths : list of list of GateSet
+        Each path is a rule: it fires where all of its conditions hold.
+    counts : list of Counts
+    q_values : list of float
+    fires : ndarray of bool, shape (n_rows,)
+        Where any rule fires.
+    rejected : Counter
+        Candidates turned down, by the screen that did it.
+    """
+
+    fires: NDArray[np.bool_]
+    paths: list[Path] = field(default_factory=list)
+    counts: list[Counts] = field(default_factory=list)
+    q_values: list[float] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+
+
+class TargetSearch:
+    """Looks for the rules of one target.
+
+    Parameters
+    ----------
+    codes : CellCodes
+        The cells before the target, with the skips learned so far.
+    target : int
+    blank : ndarray of bool, shape (n_rows,)
+        Where the target is blank for no stated reason.
+    settings : PuritySettings
+    """
+
+    def __init__(
+        self, codes: CellCodes, target: int, blank: NDArray[np.bool_], settings: PuritySettings
+    ) -> None:
+        self.codes, self.target, self.blank, self.settings = codes, target, blank, settings
+        self.covered = np.zeros(len(blank), dtype=bool)
+        self.asked_share = float((~blank).mean())
+        # Where a question was put to few, almost everything is rarely asked: a rule must be pure
+        # compared with the target at large, too.
+        self.max_share = min(
+            settings.max_asked_share, settings.max_relative_share * self.asked_share
+        )
+        self.accepted: list[Path] = []
+        self.log_p: list[float] = []
+        self.rejected: Counter[str] = Counter()
+
+    def run(self) -> TargetRules:
+        """Search one gate at a time, then several; keep what each rule adds."""
+        self._single_gates()
+        self._several_gates()
+        return self._result()
+
+    def new_counts_pass(self, new_blank: NDArray | int, new_asked: NDArray | int) -> NDArray:
+        """Tell whether the rows that a rule adds are enough, and pure by themselves."""
+        residual_asked = (~self.blank & ~self.covered).sum()
+        residual = max(int((~self.covered).sum()), 1)
+        cap = min(self.settings.max_new_share, 0.5 * residual_asked / residual)
+        enough = np.asarray(new_blank) >= self.settings.min_support
+        upper = wilson_upper(new_asked, np.asarray(new_blank) + new_asked)
+        return enough & (upper <= cap)
+
+    def is_pure(self, blank: NDArray | int, asked: NDArray | int) -> NDArray:
+        """Tell whether a rule is asked rarely enough where it fires."""
+        return wilson_upper(asked, np.asarray(blank) + asked) <= self.max_share
+
+    def _single_gates(self) -> None:
+        codes, target, settings = self.codes, self.target, self.settings
+        counts = count(codes, target, self.blank)
+        pure = pure_codes(codes, target, counts, self.asked_share, self.max_share, settings)
+        blank = per_gate(codes, target, counts.blank * pure)
+        asked = per_gate(codes, target, counts.asked * pure)
+        enough = blank >= settings.min_support
+        eligible = enough & self.is_pure(blank, asked)
+        self.rejected["support"] += int(((blank > 0) & ~enough).sum())
+        self.rejected["purity"] += int((enough & ~eligible).sum())
+        eligible &= self._associated(eligible, blank, asked)
+        with_answers = answers_marked(codes, target, pure)
+        while eligible.any():
+            left = ~self.covered
+            new_blank = per_gate(codes, target, codes.histogram(left & self.blank, target) * pure)
+            new_asked = per_gate(codes, target, codes.histogram(left & ~self.blank, target) * pure)
+            eligible &= self.new_counts_pass(new_blank, new_asked)
+            if not eligible.any():
+                break
+            gain = np.where(eligible, new_blank, 0)
+            gate = nearest_best(gain, with_answers, settings.gain_tolerance)
+            self._accept(gate_sets(codes, np.array([gate]), pure))
+            eligible[gate] = False
+
+    def _associated(
+        self, eligible: NDArray[np.bool_], blank: NDArray[np.int64], asked: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Fisher's test and Benjamini-Hochberg over the gates that passed the other screens."""
+        gates = np.flatnonzero(eligible)
+        n_blank, n_asked = int(self.blank.sum()), int((~self.blank).sum())
+        for gate in gates:
+            b, a = int(blank[gate]), int(asked[gate])
+            self.log_p.append(fisher_log_p(Counts(b, a, n_blank - b, n_asked - a)))
+        keep = np.zeros(len(eligible), dtype=bool)
+        keep[gates] = adjust(self.log_p) <= self.settings.false_discovery_rate
+        self.rejected["association"] += int(len(gates) - keep.sum())
+        return keep
+
+    def _several_gates(self) -> None:
+        for _ in range(self.settings.tree_rounds):
+            found = False
+            if (self.blank & ~self.covered).sum() < self.settings.min_support:
+                return
+            for path in candidate_paths(self):
+                self.rejected["purity"] += 1
+                path = simplify(self, path)
+                if path is None:
+                    continue
+                self.rejected["purity"] -= 1
+                self.log_p.append(fisher_log_p(Counts.of(self.codes.all_hold(path), self.blank)))
+                if adjust(self.log_p)[-1] > self.settings.false_discovery_rate:
+                    self.rejected["association"] += 1
+                    continue
+                self._accept(path)
+                found = True
+            if not found:
+                return
+
+    def _accept(self, path: Path) -> None:
+        self.accepted.append(path)
+        self.covered |= self.codes.all_hold(path)
+
+    def _result(self) -> TargetRules:
+        """Drop rules that the others make superfluous, and put the rest together."""
+        masks = [self.codes.all_hold(path) for path in self.accepted]
+        kept = list(range(len(masks)))
+        depth = np.sum(masks, axis=0, dtype=np.int64) if masks else np.zeros(len(self.blank), int)
+        for index in range(len(masks)):
+            alone = int((masks[index] & self.blank & (depth == 1)).sum())
+            if alone < self.settings.min_support:
+                kept.remove(index)
+                depth = depth - masks[index]
+                self.rejected["redundant"] += 1
+        counts = [Counts.of(masks[index], self.blank) for index in kept]
+        family = self.log_p + [fisher_log_p(c) for c in counts]
+        q_values = adjust(family)[len(self.log_p) :].tolist() if kept else []
+        return TargetRules(
+            fires=depth > 0,
+            paths=[self.accepted[index] for index in kept],
+            counts=counts,
+            q_values=q_values,
+            rejected=+self.rejected,
+        )

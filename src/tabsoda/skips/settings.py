@@ -1,0 +1,128 @@
+"""Every constant of the skip miner, with the paper's presets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tabsoda.errors import InputError
+from tabsoda.settings import _Group, setting
+
+
+@dataclass(frozen=True)
+class PuritySettings(_Group):
+    """The default screen: a rule is judged by how rarely its target was asked where it fires."""
+
+    max_asked_share: float = setting(
+        0.05, "largest Wilson upper bound of P(asked | the rule fires)", low=1e-6, high=1
+    )
+    max_relative_share: float = setting(
+        0.2, "the same bound, relative to the share asked among all rows", low=1e-6, high=1
+    )
+    max_new_share: float = setting(
+        0.1, "the same bound over the rows that no earlier rule of the target explains", high=1
+    )
+    level_significance: float = setting(
+        0.05, "an answer joins a rule if its asked share lies below the overall one at this level"
+    )
+    min_support: int = setting(30, "blanks a rule must explain that no other rule explains", low=1)
+    false_discovery_rate: float = setting(
+        0.01, "Benjamini-Hochberg threshold within a target", low=0, high=1
+    )
+    gain_tolerance: float = setting(
+        0.005,
+        "gates that explain this much less than the best are ranked by nearness instead",
+        low=0,
+        high=1,
+    )
+    max_bins: int = setting(256, "distinct values, or quantile bins, of a numeric gate", low=2)
+    tree_depth: int = setting(12, "depth of the tree that looks for rules of several gates", low=1)
+    tree_gates: int = setting(16, "gates that tree may look at", low=1)
+    tree_rounds: int = setting(3, "how often it is grown anew on what is left", low=0)
+    quiet_run: int = setting(
+        5, "unexplained blanks in a row after which a respondent may have been absent", low=1
+    )
+
+
+@dataclass(frozen=True)
+class PaperSettings(_Group):
+    """The paper's screen (Appendix A); defaults are those of PATH, NSDUH-50 and NSDUH-100."""
+
+    tree_depth: int = setting(4, "D_max: depth of the CART", low=1)
+    answered_weight: float = setting(2.0, "W: class weight of answered rows", low=0)
+    blank_weight: float = setting(1.0, "W: class weight of blank rows", low=0)
+    min_leaf: int = setting(30, "n_min^abs: absolute minimum support", low=1)
+    min_support_fraction: float = setting(0.02, "phi_min: minimum support, share of rows", low=0)
+    max_false_positive_rate: float = setting(0.007, "eta_FPR^0: base false-positive cap", low=0)
+    max_false_negative_rate: float = setting(0.02, "eta_FNR^0: base false-negative cap", low=0)
+    false_negative_ceiling: float = setting(0.05, "eta_FNR^ceil: limit of all relaxations", low=0)
+    position_false_positive: float = setting(0.2, "alpha_FPR: late-item relaxation", low=0)
+    position_false_negative: float = setting(0.5, "alpha_FNR: late-item relaxation", low=0)
+    position_support: float = setting(0.25, "alpha_n: late-item relaxation of support", low=0)
+    support_floor: float = setting(0.75, "beta_n: floor of support relative to n_min^abs", low=0)
+    false_discovery_rate: float = setting(0.01, "q_BH: Benjamini-Hochberg threshold", low=0)
+    confidence_z: float = setting(1.96, "z of the Wilson bounds", low=0)
+    neighbor_distance: int = setting(8, "columns a rule may extend to, either way", low=0)
+    neighbor_false_positive: float = setting(1.5, "relaxation of eta_FPR^0 for neighbours", low=0)
+    neighbor_false_negative: float = setting(2.0, "relaxation of eta_FNR^0 for neighbours", low=0)
+    quantile_bins: int = setting(8, "thresholds offered per numeric question", low=2)
+
+
+@dataclass(frozen=True)
+class MinerSettings:
+    """Settings of both screens.
+
+    Examples
+    --------
+    >>> MinerSettings.preset("nsduh-200").paper.min_support_fraction
+    0.005
+    >>> MinerSettings().with_paper(tree_depth=3).paper.tree_depth
+    3
+    """
+
+    purity: PuritySettings = PuritySettings()
+    paper: PaperSettings = PaperSettings()
+
+    def with_purity(self, **changes: Any) -> MinerSettings:
+        """Return a copy with some settings of the default screen changed."""
+        return replace(self, purity=replace(self.purity, **changes))
+
+    def with_paper(self, **changes: Any) -> MinerSettings:
+        """Return a copy with some settings of the paper's screen changed."""
+        return replace(self, paper=replace(self.paper, **changes))
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return plain dictionaries, ready for TOML or JSON."""
+        return asdict(self)
+
+    @classmethod
+    def preset(cls, name: str) -> MinerSettings:
+        """Return the settings of a named preset (see :data:`PRESETS`)."""
+        if name not in PRESETS:
+            raise InputError(
+                "There is no such preset of the miner",
+                found=repr(name),
+                expected=", ".join(sorted(PRESETS)),
+            )
+        return PRESETS[name]
+
+
+# (phi_min, eta_FPR^0, eta_FNR^0) of Appendix A. A false-positive cap of .007 needs 545 answered
+# rows even when the rule makes no error, so a small survey needs wider caps to mine anything.
+PRESETS: dict[str, MinerSettings] = {
+    "default": MinerSettings(),
+    "path": MinerSettings(),
+    "nsduh-50": MinerSettings(),
+    "nsduh-100": MinerSettings(),
+    "nsduh-200": MinerSettings().with_paper(
+        min_support_fraction=0.005, max_false_negative_rate=0.05
+    ),
+    "small-survey": MinerSettings()
+    .with_purity(max_asked_share=0.1, max_new_share=0.2, min_support=15)
+    .with_paper(
+        max_false_positive_rate=0.05,
+        max_false_negative_rate=0.10,
+        false_negative_ceiling=0.20,
+        min_leaf=10,
+    ),
+}

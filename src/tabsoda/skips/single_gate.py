@@ -1,0 +1,108 @@
+"""Rules that look at one gate: which of its answers lead past the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from tabsoda.skips.predictors import FIRST_ANSWER, SKIPPED, UNKNOWN, CellCodes, GateSet
+from tabsoda.skips.settings import PuritySettings
+
+
+def pays(
+    blank: NDArray[np.int64], asked: NDArray[np.int64], max_share: float
+) -> NDArray[np.float64]:
+    """Score counts so that a sum is positive exactly where the asked share is below the cap."""
+    return max_share * blank - (1 - max_share) * asked
+
+
+def best_interval(score: NDArray[np.float64]) -> tuple[int, int]:
+    """Return first and last place of the contiguous run with the largest sum.
+
+    Examples
+    --------
+    >>> best_interval(np.array([-1.0, 2.0, -1.0, 3.0, -9.0, 3.0]))
+    (1, 3)
+    """
+    sums = np.concatenate([[0.0], np.cumsum(score)])
+    lowest = np.minimum.accumulate(sums[:-1])
+    last = int(np.argmax(sums[1:] - lowest))
+    return int(np.argmin(sums[: last + 1])), last
+
+
+@dataclass(frozen=True)
+class GateCounts:
+    """How often a target is blank or asked for each code of the columns before it."""
+
+    blank: NDArray[np.int64]
+    asked: NDArray[np.int64]
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Rows per code."""
+        return self.blank + self.asked
+
+
+def count(codes: CellCodes, before: int, blank: NDArray[np.bool_]) -> GateCounts:
+    """Count every code before a target over all rows, shape (n_codes,)."""
+    return GateCounts(codes.histogram(blank, before), codes.histogram(~blank, before))
+
+
+def pure_codes(
+    codes: CellCodes,
+    before: int,
+    counts: GateCounts,
+    asked_share: float,
+    max_share: float,
+    settings: PuritySettings,
+) -> NDArray[np.bool_]:
+    """Return which codes lead past the target, by themselves; shape (n_codes,).
+
+    Answers of a categorical gate and skip states join one by one: asked at most ``max_share`` of
+    the time, and less often than the target is asked at large. Answers of a numeric gate join as
+    one interval. Unknown never joins.
+    """
+    score = pays(counts.blank, counts.asked, max_share)
+    pure = score > 0
+    where = np.flatnonzero(pure)
+    chance = binom.cdf(counts.asked[where], counts.total[where], asked_share)
+    pure[where] = chance <= settings.level_significance
+    start = codes.start
+    pure[start[:before] + UNKNOWN] = False
+    for gate in np.flatnonzero(codes.numeric[:before]):
+        low, high = int(start[gate]) + FIRST_ANSWER, int(start[gate + 1])
+        pure[low:high] = False
+        if low < high and score[low:high].max() > 0:
+            first, last = best_interval(score[low:high])
+            pure[low + first : low + last + 1] = True
+    return pure
+
+
+def gate_sets(codes: CellCodes, gates: NDArray[np.intp], pure: NDArray[np.bool_]) -> list[GateSet]:
+    """Cut the marked codes into one set per gate."""
+    return [GateSet(int(g), pure[codes.start[g] : codes.start[g + 1]].copy()) for g in gates]
+
+
+def per_gate(codes: CellCodes, before: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum a per-code array within each gate, shape (before,)."""
+    return np.add.reduceat(values, codes.start[:before])
+
+
+def nearest_best(gain: NDArray[np.int64], with_answers: NDArray[np.bool_], tolerance: float) -> int:
+    """Choose the gate: among those that explain about the most, one with answers, and the nearest.
+
+    A gate that only passes on its own skip explains as much as the gate behind it, but says less.
+    """
+    close = gain >= (1 - tolerance) * gain.max()
+    preferred = close & with_answers
+    return int(np.flatnonzero(preferred if preferred.any() else close)[-1])
+
+
+def answers_marked(codes: CellCodes, before: int, pure: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the gates with at least one marked answer, shape (before,)."""
+    marked = pure.astype(np.int64)
+    marked[codes.start[:before] + SKIPPED] = 0
+    return per_gate(codes, before, marked) > 0

@@ -1,0 +1,147 @@
+"""CART paths as conditions: scikit-learn grows the tree, this file reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+from tabsoda.skips.predictors import FIRST_ANSWER, SKIPPED, UNKNOWN, CellCodes, GateSet
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the tree's input: a number for each code of a gate.
+
+    Attributes
+    ----------
+    gate : int
+    values : ndarray of float32, shape (n_codes of the gate,)
+    """
+
+    gate: int
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a fitted tree with the conditions on its way."""
+
+    path: tuple[GateSet, ...]
+    blank: float
+    asked: float
+    is_leaf: bool
+
+
+def flag(gate: int, code: int | list[int], n_codes: int) -> Feature:
+    """Return the feature that is 1 for some codes of a gate and 0 for the others."""
+    values = np.zeros(n_codes, dtype=np.float32)
+    values[code] = 1
+    return Feature(gate, values)
+
+
+def rank(gate: int, n_codes: int) -> Feature:
+    """Return the feature that orders the answers of a numeric gate, states below all of them."""
+    return Feature(gate, np.maximum(np.arange(n_codes) - FIRST_ANSWER, -1).astype(np.float32))
+
+
+def one_hot(codes: CellCodes, gates: list[int]) -> list[Feature]:
+    """Return the paper's predictors: flags of blanks, states and answers, ranks of numbers."""
+    features = []
+    for gate in gates:
+        n_codes = codes.n_codes(gate)
+        features.append(flag(gate, [UNKNOWN, SKIPPED], n_codes))
+        features += [flag(gate, state, n_codes) for state in (UNKNOWN, SKIPPED)]
+        if codes.numeric[gate]:
+            features.append(rank(gate, n_codes))
+        else:
+            features += [flag(gate, code, n_codes) for code in range(FIRST_ANSWER, n_codes)]
+    return features
+
+
+def by_blank_share(
+    codes: CellCodes, gates: list[int], blank: NDArray[np.int64], asked: NDArray[np.int64]
+) -> list[Feature]:
+    """Return one feature per categorical gate: its codes in the order of the target's blank share.
+
+    A threshold then splits off a set of answers, and no set could do better at the first split
+    (Breiman et al. 1984, theorem 4.5). Numeric gates keep the order of their answers.
+
+    Parameters
+    ----------
+    codes : CellCodes
+    gates : list of int
+    blank, asked : ndarray of int64
+        Counts of every code over the rows the tree will see.
+    """
+    first = codes.own(0)
+    base = blank[first].sum() / max(int((blank[first] + asked[first]).sum()), 1)
+    features = []
+    for gate in gates:
+        n_codes = codes.n_codes(gate)
+        if codes.numeric[gate]:
+            features += [flag(gate, SKIPPED, n_codes), rank(gate, n_codes)]
+        else:
+            own = codes.own(gate)
+            share = (blank[own] + base) / (blank[own] + asked[own] + 1)
+            features.append(Feature(gate, share.astype(np.float32)))
+    return features
+
+
+def design(
+    codes: CellCodes, features: list[Feature], rows: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Return the tree's input, shape (n_chosen_rows, n_features)."""
+    X = np.empty((int(rows.sum()), len(features)), dtype=np.float32)
+    last, local = -1, np.zeros(0, dtype=np.int64)
+    for place, feature in enumerate(features):
+        if feature.gate != last:
+            last, local = feature.gate, codes.local(feature.gate, rows)
+        X[:, place] = feature.values[local]
+    return X
+
+
+def grow(
+    X: NDArray[np.float32],
+    blank: NDArray[np.bool_],
+    *,
+    depth: int,
+    min_leaf: int,
+    asked_weight: float,
+    blank_weight: float,
+) -> DecisionTreeClassifier:
+    """Fit the CART of Section 3.2; class 1 is blank."""
+    tree = DecisionTreeClassifier(
+        max_depth=depth,
+        min_samples_leaf=min_leaf,
+        class_weight={0: asked_weight, 1: blank_weight},
+        # Fixes the order in which equally good splits are tried, nothing else.
+        random_state=0,
+    )
+    return tree.fit(X, blank.astype(np.int8))
+
+
+def walk(
+    fitted: DecisionTreeClassifier, features: list[Feature], codes: CellCodes
+) -> Iterator[Node]:
+    """Yield every node but the root, each with the conditions that lead to it."""
+    tree = fitted.tree_
+    if tree.node_count == 1 or len(fitted.classes_) < 2:
+        return
+    stack: list[tuple[int, dict[int, NDArray[np.bool_]]]] = [(0, {})]
+    while stack:
+        node, sets = stack.pop()
+        if node:
+            asked, blank = (float(v) for v in tree.value[node][0])
+            path = tuple(GateSet(gate, member) for gate, member in sorted(sets.items()))
+            yield Node(path, blank, asked, tree.children_left[node] < 0)
+        if tree.children_left[node] < 0:
+            continue
+        feature = features[tree.feature[node]]
+        before = sets.get(feature.gate, np.ones(len(feature.values), dtype=bool))
+        below = feature.values <= tree.threshold[node]
+        stack.append((int(tree.children_right[node]), {**sets, feature.gate: before & ~below}))
+        stack.append((int(tree.children_left[node]), {**sets, feature.gate: before & below}))
