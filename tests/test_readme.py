@@ -1,0 +1,60 @@
+"""What the README shows works as shown."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tabsoda.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def _blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def _commands() -> list[list[str]]:
+    lines = [line for block in _blocks("sh") for line in block.splitlines()]
+    return [shlex.split(line) for line in lines if line.startswith("tabsoda ")]
+
+
+def test_python_blocks_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = _blocks("python")
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+    assert blocks
+    assert "PARTNER is skipped when MARITAL is 1 'Married'" in capsys.readouterr().out
+
+
+def test_commands_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = _commands()
+    for command in commands:
+        main(command[1:])
+
+    assert {command[1] for command in commands} >= {"demo", "inspect", "mine", "check"}
+    assert (tmp_path / "rules.toml").stat().st_size > 0
+
+
+@pytest.mark.parametrize("command", _commands(), ids=" ".join)
+def test_help_lists_the_options_shown(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([command[1], "--help"])
+    shown = capsys.readouterr().out
+
+    for option in (word for word in command if word.startswith("-")):
+        assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+def test_make_targets_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"make ([a-z][a-z-]*)\n|`make ([a-z-]+)`", README):
+        assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE), target
