@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,11 +54,14 @@ def check(
         emit_json({"source": source.source or data.name, **result.to_dict()})
         return
     console = output()
-    for line in _report(result, source.source or data.name, console.width):
+    labels = {column.name: column.label for column in source.schema}
+    for line in _report(result, labels, source.source or data.name, console.width):
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
 
 
-def _report(result: CheckResult, source: str, width: int) -> Iterator[str]:
+def _report(
+    result: CheckResult, labels: Mapping[str, str], source: str, width: int
+) -> Iterator[str]:
     totals = result.totals
     yield paragraph(
         f"{source}: {totals['rows']:,} respondents, {totals['columns']:,} questions,"
@@ -76,7 +79,7 @@ def _report(result: CheckResult, source: str, width: int) -> Iterator[str]:
     )
     yield ""
     yield from _violations(result, width)
-    yield from _unexplained(result)
+    yield from _unexplained(result, labels, width)
 
 
 def _violations(result: CheckResult, width: int) -> Iterator[str]:
@@ -90,7 +93,7 @@ def _violations(result: CheckResult, width: int) -> Iterator[str]:
         width,
     )
     for finding in result.violations[:_SHOWN]:
-        rows = ", ".join(f"{row:,}" for row in finding.example_rows)
+        rows = ", ".join(map(str, finding.example_rows))
         more = ", ..." if finding.answered > len(finding.example_rows) else ""
         yield paragraph(f"{finding.identifier}  {finding.sentence}", width, "  ", "      ")
         yield paragraph(
@@ -103,21 +106,24 @@ def _violations(result: CheckResult, width: int) -> Iterator[str]:
     yield ""
 
 
-def _unexplained(result: CheckResult) -> Iterator[str]:
+def _unexplained(result: CheckResult, labels: Mapping[str, str], width: int) -> Iterator[str]:
     if not result.unexplained:
         yield "Every blank is explained."
         return
     yield f"Blank and not explained, in {len(result.unexplained):,} questions:"
-    rows = [["  question", "blank", "of asked"]]
-    for finding in result.unexplained[:_SHOWN]:
+    shown = result.unexplained[:_SHOWN]
+    room = max(width - max(len(finding.column) for finding in shown) - 26, 8)
+    rows = [["  question", "", "blank", "of asked"]]
+    for finding in shown:
         asked = finding.answered + finding.declined + finding.unexplained
         rows.append(
             [
                 f"  {one_line(finding.column)}",
+                one_line(labels.get(finding.column, ""), room),
                 f"{finding.unexplained:,}",
                 f"{finding.unexplained / asked:.1%}",
             ]
         )
-    yield from columns(rows)
+    yield from columns(rows, left=2)
     if len(result.unexplained) > _SHOWN:
         yield f"  and {len(result.unexplained) - _SHOWN} more questions; --json lists all"

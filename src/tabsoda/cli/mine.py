@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -187,27 +187,10 @@ def _show(
 ) -> None:
     console = output()
     width = console.width
-    lines = [
-        paragraph(
-            f"{result['source']}: {result['rows']:,} respondents, {result['variables']:,} questions"
-            f", {result['mined']:,} of them with blanks and answers.",
-            width,
-        ),
-        paragraph(
-            f"{len(rules):,} rules lead past {result['routed']:,} questions and explain"
-            f" {result['skipped_cells']:,} of {result['blank_cells']:,} blank cells as skips.",
-            width,
-        ),
-        "",
-    ]
+    lines = [paragraph(text, width) for text in _opening(result)] + [""]
     if len(rules):
         groups = first_groups(rules, _RULES_SHOWN)
-        lines += [
-            paragraph("Blank and answered count the respondents on whom a rule fires.", width),
-            rules_heading(width),
-            *rules_text(groups, rules.column_of, width),
-            "",
-        ]
+        lines += [rules_heading(width), *rules_text(groups, rules.column_of, width), ""]
         lines += _rest(len(rules) - sum(map(len, groups)), output_file, width)
     if len(events):
         lines += ["Decisions taken on the way:", *events_text(events, width), ""]
@@ -215,6 +198,21 @@ def _show(
         lines += _comparison(result)
     for line in lines:
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _opening(result: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"{result['source']}: {result['rows']:,} respondents, {result['variables']:,} questions,"
+        f" {result['mined']:,} of them blank for some and answered by others."
+    )
+    yield (
+        f"{result['n_rules']:,} rules lead past {result['routed']:,} questions and explain"
+        f" {result['skipped_cells']:,} of {result['blank_cells']:,} blank cells as skips."
+    )
+    if result["skipped_by_code"]:
+        yield f"The file's own codes mark {result['skipped_by_code']:,} cells as skips."
+    if result["n_rules"]:
+        yield "Below, blank and answered count the respondents on whom a rule fires."
 
 
 def _rest(left: int, output_file: Path | None, width: int) -> list[str]:

@@ -1,0 +1,181 @@
+"""``tabsoda mine``: what it writes, what it prints, and what it refuses before it starts."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tabsoda.cli.main import main
+from tabsoda.cli.rule_text import first_groups, one_line
+from tabsoda.schema import Column, ColumnKind
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, SkipRule
+
+NASTY = "[red]No[/red]\n=1+1 <b>"
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """Write a survey of 600 whose second and third questions hang on the first; -1 is a skip."""
+    random = np.random.default_rng(0)
+    smokes = random.integers(1, 3, 600)
+    amount = np.where(smokes == 1, random.integers(1, 40, 600), -1)
+    brand = np.where(smokes == 1, random.integers(1, 4, 600), -1)
+    frame = pl.DataFrame({"smokes": smokes, "amount": amount, "brand": brand})
+    frame.write_parquet(tmp_path / "data.parquet")
+    pl.DataFrame(
+        {"smokes": np.zeros(600, bool), "amount": smokes == 2, "brand": smokes == 2}
+    ).write_parquet(tmp_path / "truth.parquet")
+    description = [
+        {
+            "name": "smokes",
+            "type": "nominal",
+            "levels": [1, 2],
+            "level_labels": {"1": "Yes", "2": NASTY},
+        },
+        {"name": "amount", "type": "continuous", "levels": [], "skip_codes": [-1]},
+        {"name": "brand", "type": "nominal", "levels": [1, 2, 3], "skip_codes": [-1]},
+    ]
+    (tmp_path / "schema.json").write_text(json.dumps(description))
+    return tmp_path
+
+
+def _mine(folder, *options):
+    main(["mine", str(folder / "data.parquet"), "--survey", str(folder / "schema.json"), *options])
+
+
+def _refused(folder, capsys, *options):
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(SystemExit) as caught:
+        _mine(folder, *options)
+    assert caught.value.code == 2
+    assert sorted(path.name for path in folder.iterdir()) == before
+    return " ".join(capsys.readouterr().err.split())
+
+
+def test_rules_mask_and_graph_are_written(survey, capsys):
+    outputs = [survey / name for name in ("rules.toml", "mask.parquet", "graph.json")]
+    _mine(survey, "-o", str(outputs[0]), "--mask", str(outputs[1]), "--graph", str(outputs[2]))
+    rules = RuleSet.from_toml(outputs[0])
+    assert rules.targets == ("amount", "brand")
+    assert rules.provenance.n_rows == 600
+    assert rules.provenance.settings["min_support"] == 30
+    mask, truth = pl.read_parquet(outputs[1]), pl.read_parquet(survey / "truth.parquet")
+    assert mask.equals(truth)
+    edges = json.loads(outputs[2].read_text())["edges"]
+    assert {"smokes"} <= {edge["gate"] for edge in edges}
+    text = capsys.readouterr().out
+    # Labels are shown as they are, but cannot break the line or colour the terminal.
+    assert "When smokes is 2 '[red]No[/red] =1+1 <b>':" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert sorted(path.name for path in survey.iterdir() if path.name.startswith(".")) == []
+
+
+def test_json_holds_rules_events_and_the_papers_table(survey, capsys):
+    _mine(survey, "--reference", str(survey / "truth.parquet"), "--json")
+    result = json.loads(capsys.readouterr().out)
+    assert (result["rows"], result["variables"], result["mined"]) == (600, 3, 2)
+    assert result["n_rules"] == len(result["rules"]) >= 2
+    assert result["reference"]["all_cells"]["precision"] == 1
+    assert result["reference"]["blanks"]["recall"] == 1
+    assert result["skipped_by_code"] == result["skipped_cells"]
+
+
+def test_skip_codes_of_the_file_do_not_count_as_found(survey, capsys):
+    # With the gate gone no rule can tell the skips, whatever the codes say.
+    pl.read_parquet(survey / "data.parquet").drop("smokes").write_parquet(survey / "data.parquet")
+    pl.read_parquet(survey / "truth.parquet").drop("smokes").write_parquet(survey / "truth.parquet")
+    schema = json.loads((survey / "schema.json").read_text())
+    (survey / "schema.json").write_text(json.dumps(schema[1:]))
+    mask = survey / "mask.parquet"
+    truth = survey / "truth.parquet"
+    _mine(survey, "--reference", str(truth), "--mask", str(mask), "--json")
+    result = json.loads(capsys.readouterr().out)
+    assert result["reference"]["all_cells"]["recall"] < 0.6
+    assert pl.read_parquet(mask).equals(pl.read_parquet(truth))
+
+
+def test_the_papers_table_is_printed(survey, capsys):
+    _mine(survey, "--reference", str(survey / "truth.parquet"))
+    lines = capsys.readouterr().out.splitlines()
+    assert "Against the reference: variables 3, mined 2, rules 2" in lines
+    assert [line.split() for line in lines if line.startswith(("precision", "FPR"))] == [
+        ["precision", "1.0000", "1.0000"],
+        ["FPR", "0.0000", "-"],
+    ]
+
+
+def test_nothing_is_overwritten_unasked(survey, capsys):
+    (survey / "mask.parquet").write_text("precious")
+    options = ["-o", str(survey / "rules.toml"), "--mask", str(survey / "mask.parquet")]
+    assert "exists already" in _refused(survey, capsys, *options)
+    assert (survey / "mask.parquet").read_text() == "precious"
+    _mine(survey, *options, "--force")
+    assert pl.read_parquet(survey / "mask.parquet").height == 600
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["-o", "{}/data.parquet", "--force"], "one of the files to read"),
+        (["-o", "{}/a.toml", "--mask", "{}/a.toml"], "named twice"),
+        (["-o", "{}/none/a.toml"], "does not exist"),
+        (["-o", "{}", "--force"], "is a folder"),
+        (["--graph", "{}/graph.png"], "'.png'. Expected: .json or .mmd or .dot"),
+        (["--preset", "magic"], "'magic'. Expected: default,"),
+        (["--reference", "{}/absent.parquet"], "absent.parquet"),
+        (["--reference", "{}/data.parquet"], "true and false"),
+    ],
+)
+def test_bad_options_are_told_and_nothing_is_written(survey, capsys, options, told):
+    message = _refused(survey, capsys, *(option.format(survey) for option in options))
+    assert told in message
+
+
+def test_a_reference_of_another_shape(survey, capsys):
+    pl.read_parquet(survey / "truth.parquet").head(10).write_parquet(survey / "short.parquet")
+    message = _refused(survey, capsys, "--reference", str(survey / "short.parquet"))
+    assert "10 rows" in message
+    assert "600 rows" in message
+
+
+def test_all_outputs_are_written_or_none(survey, capsys, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    options = ["-o", str(survey / "rules.toml"), "--mask", str(survey / "mask.parquet")]
+    assert "No space left on device" in _refused(survey, capsys, *options)
+
+
+def test_interrupting_leaves_nothing_behind(survey, monkeypatch):
+    from tabsoda.skips.miner import SkipMiner
+
+    def interrupted(self, table, report):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SkipMiner, "mine", interrupted)
+    with pytest.raises(SystemExit) as caught:
+        _mine(survey, "-o", str(survey / "rules.toml"))
+    assert caught.value.code == 130
+    assert not (survey / "rules.toml").exists()
+
+
+def test_many_rules_are_grouped_by_reason_and_cut():
+    columns = tuple(Column(f"q{i}", ColumnKind.NOMINAL, (1, 2)) for i in range(30))
+    rules = RuleSet(
+        tuple(SkipRule(f"r{i}", f"q{i}", ((Condition(f"q{i % 2}", (1,)),),)) for i in range(2, 30)),
+        columns,
+    )
+    groups = first_groups(rules, 5)
+    # Groups are not cut: the even targets come first, and they are enough.
+    assert [[rule.target for rule in group] for group in groups] == [
+        [f"q{i}" for i in range(2, 30, 2)]
+    ]
+    assert len(first_groups(rules, 15)) == 2
+
+
+def test_control_characters_do_not_reach_the_terminal():
+    assert one_line("a\x1b[31m\nb\tc") == "a [31m b c"
+    assert one_line("abcdef", 4) == "abc…"
