@@ -20,7 +20,7 @@ def test_frame_holds_codes_as_published() -> None:
     codes = frame["SMKNOW"].to_numpy()
     states = survey.true_table.states
 
-    assert frame.columns == ["CASEID", *survey.names, "FINALWT"]
+    assert frame.columns == ["CASEID", *survey.names, "FINALWGT"]
     assert (codes[states.skipped[:, position]] == -1).all()
     answered = states.answered[:, position]
     assert np.array_equal(codes[answered], survey.observed[answered, position] + 1)
@@ -35,7 +35,7 @@ def test_written_and_read_back(tmp_path: Path, file_format: str) -> None:
     read = read_survey(data, description)
 
     assert read.schema == survey.schema()
-    assert read.schema["FINALWT"].role is ColumnRole.WEIGHT
+    assert read.schema["FINALWGT"].role is ColumnRole.WEIGHT
     assert np.array_equal(read.table.values, survey.observed, equal_nan=True)
     assert read.table.states == survey.table.states
     assert np.array_equal(pl.read_parquet(mask).to_numpy(), survey.true_table.states.skipped)

@@ -120,7 +120,7 @@ def _start(folder: Path, rows: int, seed: int) -> Demo:
     from tabsoda.skips.rule_set import RuleSet
 
     truth = make_survey(rows, seed=seed, spelled_out=(Reason.REFUSED, Reason.DONT_KNOW))
-    data, description, _ = truth.write(folder)
+    data, _, description, _ = truth.write(folder, ("csv", "sav"))
     return Demo(folder, truth, read_survey(data, description), RuleSet((), ()))
 
 
@@ -236,7 +236,7 @@ def _summary(run: Demo) -> Iterable[str]:
     yield f"In {run.folder}:"
     yield from columns(
         [
-            ["   survey.csv", "the survey, described in survey.toml"],
+            ["   survey.csv", "the survey, described in survey.toml; survey.sav for SPSS"],
             ["   rules.toml", "the rules with their evidence, to approve or reject"],
             ["   mined_skip.parquet", "the skips found; skip.parquet holds the true ones"],
             ["   summary.txt", "this text"],

@@ -104,7 +104,8 @@ class Question:
 
     def column(self, spelled_out: tuple[Reason, ...]) -> Column:
         """Describe the question; ``spelled_out`` are the reasons that have a code in the file."""
-        special: dict[Code, Reason] = {SPECIAL_CODES[reason]: reason for reason in spelled_out}
+        reasons = [reason for reason in spelled_out if self._can_be(reason)]
+        special: dict[Code, Reason] = {SPECIAL_CODES[reason]: reason for reason in reasons}
         labels: dict[Code, str] = {}
         levels: tuple[Code, ...] = ()
         kind = ColumnKind.CONTINUOUS
@@ -112,7 +113,7 @@ class Question:
             kind = ColumnKind.ORDINAL if self.answer.ordered else ColumnKind.NOMINAL
             levels = tuple(self.answer.first_code + k for k in range(len(self.answer.labels)))
             labels = dict(zip(levels, self.answer.labels, strict=True))
-        labels |= {SPECIAL_CODES[reason]: _SPECIAL_LABELS[reason] for reason in spelled_out}
+        labels |= {SPECIAL_CODES[reason]: _SPECIAL_LABELS[reason] for reason in reasons}
         return Column(
             self.name,
             kind,
@@ -122,6 +123,10 @@ class Question:
             special_codes=special,
             universe=self.universe or "Everybody",
         )
+
+    def _can_be(self, reason: Reason) -> bool:
+        """Whether a cell of this question can be without answer for that reason."""
+        return bool(self.skipped_if) if reason is Reason.SKIP else self.sensitivity > 0
 
 
 def yes_no(share: float) -> Choice:

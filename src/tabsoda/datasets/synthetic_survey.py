@@ -115,7 +115,7 @@ class SyntheticSurvey:
         """Describe the file: the questions, after a case number and before a weight."""
         case = Column("CASEID", ColumnKind.CONTINUOUS, label="Case number", role=ColumnRole.ID)
         weight = Column(
-            "FINALWT", ColumnKind.CONTINUOUS, label="Survey weight", role=ColumnRole.WEIGHT
+            "FINALWGT", ColumnKind.CONTINUOUS, label="Survey weight", role=ColumnRole.WEIGHT
         )
         return Schema((case, *self.columns, weight))
 
@@ -136,7 +136,7 @@ class SyntheticSurvey:
             numbers = pl.Series(column.name, coded, nan_to_null=True)
             whole = not np.any(coded[~np.isnan(coded)] % 1)
             series.append(numbers.cast(pl.Int64) if whole else numbers)
-        return pl.DataFrame([*series, pl.Series("FINALWT", self.weight)])
+        return pl.DataFrame([*series, pl.Series("FINALWGT", self.weight)])
 
     def skip_frame(self) -> pl.DataFrame:
         """Return the true skip mask as a polars frame of booleans, one column a question."""
