@@ -108,7 +108,7 @@ def test_hidden_answers_change_nothing() -> None:
     codec = TableCodec.fit(table, visible, settings, EventLog())
     spoiled = table.values.copy()
     spoiled[hidden] = 1.0
-    spoiled_table = CodedTable(table.columns, spoiled, table.states)
+    spoiled_table = CodedTable(table.columns, spoiled.copy(), table.states)
     other = TableCodec.fit(spoiled_table, visible, settings, EventLog())
     for name, array in codec.to_state()[0].items():
         np.testing.assert_array_equal(array, other.to_state()[0][name], err_msg=name)
