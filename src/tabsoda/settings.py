@@ -180,7 +180,7 @@ class TrainingSettings(_Group):
     )
     pseudo_missing: tuple[float, ...] = setting(
         (0.0, 0.0, 0.25, 0.5, 0.75),
-        "weight of imputed entries in the loss, round by round; interpolated for other round counts",
+        "weight of imputed entries in the loss, by round; interpolated for other numbers of rounds",
         low=0,
     )
     warm_start: bool = setting(True, "a round starts from the last round's weights")

@@ -94,9 +94,7 @@ class Checkpoint:
         tensors = {k: v.to(model.device) for k, v in load_file(self._tensors).items()}
 
         def part(prefix: str) -> dict[str, torch.Tensor]:
-            return {
-                k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)
-            }
+            return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
         model.denoiser.load_state_dict(part("denoiser."))
         model.cutpoints.load_state_dict(part("cutpoints."))

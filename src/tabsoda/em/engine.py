@@ -219,9 +219,7 @@ def _check_table(table: CodedTable) -> None:
         )
 
 
-def _checked_weights(
-    weights: NDArray[np.float64], table: CodedTable
-) -> NDArray[np.float64]:
+def _checked_weights(weights: NDArray[np.float64], table: CodedTable) -> NDArray[np.float64]:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (table.shape[0],):
         raise InputError(

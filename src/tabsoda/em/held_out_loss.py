@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch.func import functional_call
 
@@ -16,14 +18,14 @@ _MAX_ROWS = 2048
 
 
 @torch.no_grad()
-def held_out_loss(model: Model, data: WorkingTable, weights: list[torch.Tensor]) -> float:
+def held_out_loss(model: Model, data: WorkingTable, weights: Sequence[torch.Tensor]) -> float:
     """Return the decoding terms on held-out cells, predicted in one pass from pure noise.
 
     Parameters
     ----------
     model : Model
     data : WorkingTable
-    weights : list of tensor
+    weights : sequence of tensor
         The denoiser's parameters to judge, in their order.
     """
     chosen = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()[:_MAX_ROWS]

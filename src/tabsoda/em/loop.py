@@ -17,6 +17,7 @@ from tabsoda.em.model import Model
 from tabsoda.em.training_batch import RoundTargets
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.standardizer import Standardizer, moment_entries
+from tabsoda.encoding.table_codec import Rule
 from tabsoda.encoding.temperature import choose_temperatures
 from tabsoda.events import EventLog
 
@@ -172,7 +173,7 @@ def _complete(
     expected: torch.Tensor,
 ) -> tuple[torch.Tensor, float]:
     """Put what was imputed into the table, on the codes that answers have; say how far it moved."""
-    rule = model.settings.sampler.inner_decode
+    rule: Rule = "mode" if model.settings.sampler.inner_decode == "mode" else "interval"
     codec = model.codec.with_cutpoints(model.encoder_cutpoints())
     clean = codec.reencode(
         expected, 1.0, rule, cutpoints=model.cutpoints().detach() if rule == "mode" else None

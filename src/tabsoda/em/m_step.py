@@ -1,9 +1,9 @@
-"""The M-step: calibrate the cutpoints, train the denoiser on the completed table, calibrate again."""
+"""The M-step: calibrate cutpoints, train the denoiser on the completed table, calibrate again."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -99,7 +99,9 @@ def train_denoiser(
                 f"Lower training.learning_rate (now {settings.learning_rate:g}), or look for "
                 "extreme values in continuous columns and use encoding.continuous='normal_score'."
             )
-        weights = steps.averaged if settings.average_decay > 0 else parameters
+        weights: Sequence[torch.Tensor] = parameters
+        if settings.average_decay > 0:
+            weights = steps.averaged
         if settings.monitor == "held_out":
             loss = held_out_loss(model, data, weights)
         losses.append(loss)

@@ -3,6 +3,6 @@
 Input: draws of the missing cells. Output: completed tables, point estimates.
 """
 
-from tabsoda.imputations.imputations import ImputedCells, Imputations
+from tabsoda.imputations.imputations import Imputations, ImputedCells
 
 __all__ = ["Imputations", "ImputedCells"]

@@ -57,6 +57,8 @@ class Imputations:
     cells : ImputedCells
     survey : Survey or None
         Where the table came from; None when it came from a plain array.
+    original : frame or None
+        The data frame that was put in, whose kind, index and types come back.
     settings : dict
         Resolved settings of the run.
     history : list of dict
@@ -67,6 +69,7 @@ class Imputations:
     table: CodedTable
     cells: ImputedCells
     survey: Survey | None = None
+    original: Any = None
     settings: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     events: EventLog = field(default_factory=EventLog)
@@ -78,7 +81,7 @@ class Imputations:
         return (self.complete(number) for number in range(1, len(self) + 1))
 
     def values(self, number: int) -> Values:
-        """Return draw ``number`` (from 1) as coded values, NaN at skips; shape (n_rows, n_columns)."""
+        """Return draw ``number`` (from 1) as coded values, NaN at skips; shape (n, d)."""
         if not 1 <= number <= len(self):
             raise InputError(
                 "There is no such imputation",
@@ -88,7 +91,7 @@ class Imputations:
         return self._filled(self.cells.draws[number - 1])
 
     def point_values(self, ordinal: str = "mode") -> Values:
-        """Return the point estimate as coded values, NaN at skips; shape (n_rows, n_columns)."""
+        """Return the point estimate as coded values, NaN at skips; shape (n, d)."""
         if ordinal not in ("mode", "median"):
             raise InputError(
                 "There is no such point estimate of an ordinal",
@@ -99,7 +102,7 @@ class Imputations:
 
     def complete(self, number: int) -> Any:
         """Return draw ``number`` (from 1) as a table of the kind that was put in."""
-        return restore(self.values(number), self.table, self.survey)
+        return self._restored(self.values(number))
 
     def point(self, ordinal: str = "mode") -> Any:
         """Return the point estimate as a table of the kind that was put in.
@@ -109,12 +112,20 @@ class Imputations:
         ordinal : {"mode", "median"}
             The mode is right most often; the median is closest on average.
         """
-        return restore(self.point_values(ordinal), self.table, self.survey)
+        return self._restored(self.point_values(ordinal))
 
     def counts(self) -> dict[str, int]:
         """Return how many cells were imputed, by column."""
         counts = np.bincount(self.cells.positions, minlength=self.table.shape[1])
         return {name: int(count) for name, count in zip(self.table.names, counts, strict=True)}
+
+    def _restored(self, values: Values) -> Any:
+        table = restore(values, self.table, self.survey)
+        if self.original is None:
+            return table
+        from tabsoda.reading.frames import like_input
+
+        return like_input(table, self.original)
 
     def _filled(self, imputed: Values) -> Values:
         values = self.table.values.copy()

@@ -1,0 +1,129 @@
+"""What a run will take, told before it starts: counted operations over a measured rate."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import torch
+
+from tabsoda.settings import Settings
+
+# Share of the plain matrix rate that training and sampling reach; the rest goes to noise, masks
+# and losses. Measured in benchmarks/engine.
+_EFFICIENCY = {"cpu": 0.35, "cuda": 0.45}
+_PROBE_SIZE = {"cpu": 512, "cuda": 8192}
+_PROBE_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Operations and memory of a run, and its time on a device.
+
+    Attributes
+    ----------
+    training_operations, sampling_operations : float
+        Floating-point operations, at most: training may stop early.
+    seconds : float
+    memory_bytes : float
+    """
+
+    training_operations: float
+    sampling_operations: float
+    seconds: float
+    memory_bytes: float
+
+
+def network_weights(n_coordinates: int, settings: Settings) -> int:
+    """Count the weights of the matrix products of one pass through the paper's backbone."""
+    width, backbone = settings.backbone.width, settings.backbone
+    inputs = n_coordinates * (1 + backbone.sees_visible + backbone.sees_skips)
+    return width * inputs + 8 * width**2 + width * n_coordinates
+
+
+def passes_per_chain(settings: Settings) -> int:
+    """Count the network passes of one reverse process: two a step, one for the last.
+
+    Examples
+    --------
+    >>> passes_per_chain(Settings.preset("path"))
+    393
+    """
+    sampler = settings.sampler
+    return 2 * (sampler.steps - 1) * sampler.refresh_cycles + 1
+
+
+def count_operations(
+    settings: Settings, n_rows: int, n_incomplete: int, n_coordinates: int, n_draws: int
+) -> tuple[float, float]:
+    """Return the operations of training and of sampling: 2 per weight and row, 6 with gradients."""
+    weights = network_weights(n_coordinates, settings)
+    training = settings.training
+    steps_per_epoch = math.ceil(n_rows / training.batch_size)
+    epochs: float = training.max_epochs
+    if training.max_steps is not None:
+        epochs = min(epochs, math.ceil(training.max_steps / steps_per_epoch))
+    rows_seen = settings.em.rounds * epochs * n_rows
+    trained = 6.0 * weights * rows_seen * (2 if training.low_noise_pass else 1)
+    one_chain = passes_per_chain(settings)
+    point = 1 if settings.sampler.point == "one_pass" else settings.sampler.chains * one_chain
+    passes = (settings.em.rounds + 1) * point + n_draws * one_chain
+    return trained, 2.0 * weights * n_incomplete * passes
+
+
+def matrix_rate(device: torch.device, dtype: torch.dtype = torch.float32) -> float:
+    """Measure the operations per second of large matrix products on a device."""
+    size = _PROBE_SIZE.get(device.type, 512)
+    left = torch.full((size, size), 0.5, device=device, dtype=dtype)
+    # The first product pays for loading the library.
+    left @ left
+    _wait(device)
+    start, products = time.perf_counter(), 0
+    while products == 0 or time.perf_counter() - start < _PROBE_SECONDS:
+        left @ left
+        _wait(device)
+        products += 1
+    return products * 2.0 * size**3 / (time.perf_counter() - start)
+
+
+def estimate_cost(
+    settings: Settings,
+    n_rows: int,
+    n_columns: int,
+    n_incomplete: int,
+    n_coordinates: int,
+    n_draws: int,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+) -> Cost:
+    """Estimate a run.
+
+    Parameters
+    ----------
+    settings : Settings
+    n_rows, n_columns, n_incomplete, n_coordinates : int
+        Rows, columns, rows with a missing cell, and coordinates of the encoded table.
+    n_draws : int
+    device, dtype
+        Where and in which precision matrices are multiplied.
+    """
+    trained, sampled = count_operations(settings, n_rows, n_incomplete, n_coordinates, n_draws)
+    rate = matrix_rate(device, dtype) * _EFFICIENCY.get(device.type, 0.3)
+    block = min(n_incomplete, settings.sampler.block_rows)
+    batch = min(n_rows, settings.training.batch_size)
+    memory = (
+        # Encoded, completed, standardised and held-out copies; five masks; values and levels.
+        n_rows * n_coordinates * (6 * 4 + 5)
+        + n_rows * n_columns * 8 * 4
+        # Activations, kept for the gradients in training.
+        + 4 * settings.backbone.width * (6 * block + 24 * batch)
+        + 16 * network_weights(n_coordinates, settings)
+        + 16 * n_draws * n_incomplete
+    )
+    return Cost(trained, sampled, (trained + sampled) / rate, float(memory))
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

@@ -1,0 +1,327 @@
+"""``TabSODAImputer``: the engine with a scikit-learn face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from tabsoda.em.engine import Engine
+from tabsoda.em.model_files import load_engine, save_engine
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputations.imputations import Imputations
+from tabsoda.imputer_input import PreparedTable, prepare
+from tabsoda.schema.schema import Schema
+from tabsoda.settings import Settings
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+
+
+class TabSODAImputer(TransformerMixin, BaseEstimator):
+    """Imputes missing answers of a survey, and leaves skipped questions alone.
+
+    The paper's variants: TabSODA is a skip mask (or skip codes, or rules) with any preset;
+    TabSODA+SKIP is ``skips="mine"``; TabSODA-N is ``settings={"encoding": {"ordinal": "bits"}}``.
+
+    Parameters
+    ----------
+    preset : {"small", "path", "nsduh"}
+        Where the settings start from: ``"small"`` for a laptop, the others as in the paper.
+    settings : dict of dict, optional
+        What differs from the preset, such as ``{"em": {"rounds": 2}}``; see
+        :class:`tabsoda.Settings`.
+    description : Schema, path, list of dict, optional
+        What the columns mean; proposed from the data where absent. A plain array is taken as
+        continuous columns.
+    skips : {"given", "mine"}
+        Take skips as given by codes, mask or rules; or mine the rules first.
+    rules : RuleSet, optional
+        Routing rules to apply, to new rows too.
+    n_imputations : int
+        Draws that :meth:`impute` makes where it is not told otherwise.
+    random_state : int
+        The same number gives the same imputations, whatever the order of the rows or the size
+        of the blocks they are computed in.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Attributes
+    ----------
+    engine_ : Engine
+    schema_ : Schema or None
+        None for plain arrays.
+    rules_ : RuleSet or None
+    settings_ : dict
+        Resolved.
+    history_ : list of dict
+    events_ : EventLog
+
+    Notes
+    -----
+    Skipped cells, and columns in which nobody answered, stay empty in what :meth:`transform`
+    returns: that is the point, but it means that the output may hold NaN. The point estimates of
+    :meth:`transform` are too smooth for standard errors; use the draws of :meth:`impute`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.normal(size=(200, 1)) + 0.1 * generator.normal(size=(200, 3))
+    >>> X[:20, 1] = np.nan
+    >>> imputer = TabSODAImputer(settings={"training": {"max_steps": 20}}, random_state=1)
+    >>> bool(np.isnan(imputer.fit_transform(X)).any())
+    False
+    >>> len(imputer.impute(X, m=2))
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        preset: str = "small",
+        settings: dict[str, dict[str, Any]] | None = None,
+        description: Any = None,
+        skips: str = "given",
+        rules: Any = None,
+        n_imputations: int = 5,
+        random_state: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.preset = preset
+        self.settings = settings
+        self.description = description
+        self.skips = skips
+        self.rules = rules
+        self.n_imputations = n_imputations
+        self.random_state = random_state
+        self.device = device
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        skip_mask: Any = None,
+        sample_weight: NDArray[np.float64] | None = None,
+        checkpoint: Path | None = None,
+        report: Report | None = None,
+    ) -> TabSODAImputer:
+        """Learn from a survey.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey, n_rows x n_columns
+        y : None
+            Ignored.
+        skip_mask : array, frame or path of bool, optional
+            True where a question was not applicable.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows in the loss.
+        checkpoint : Path, optional
+            Folder for the state after each round; see :meth:`tabsoda.em.engine.Engine.fit`.
+        report : callable, optional
+            Called as ``report(done, total, what)`` while the fit runs.
+        """
+        settings = Settings.preset(self.preset).replace(**(self.settings or {}))
+        seed = _checked_seed(self.random_state)
+        if self.skips not in ("given", "mine"):
+            raise InputError(
+                "The parameter skips is not known", found=repr(self.skips), expected="given, mine"
+            )
+        self._validate(X, reset=True)
+        prepared = prepare(X, self.description, skip_mask, None if self._mines else self.rules)
+        self.rules_ = self.rules
+        if self._mines:
+            prepared, self.rules_ = prepared.mined(report)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        self.engine_ = Engine.fit(
+            prepared.table,
+            settings,
+            seed=seed,
+            device=self.device,
+            row_weights=weights,
+            checkpoint=checkpoint,
+            report=report,
+        )
+        self.schema_ = None if prepared.survey is None else prepared.survey.schema
+        self.settings_ = self.engine_.model.settings.to_dict()
+        self.history_ = self.engine_.history
+        self.events_ = EventLog([*prepared.events, *self.engine_.events])
+        return self
+
+    def transform(self, X: Any, *, skip_mask: Any = None) -> Any:
+        """Return the table with missing cells filled by their point estimate (ordinals by mode).
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey
+            Old or new rows of the columns that were fitted.
+        skip_mask : array, frame or path of bool, optional
+
+        Returns
+        -------
+        The same kind of table as ``X``, or as :meth:`set_output` says
+        """
+        return self._as_output(self.impute(X, m=0, skip_mask=skip_mask).point(), X)
+
+    def impute(
+        self,
+        X: Any,
+        m: int | None = None,
+        *,
+        skip_mask: Any = None,
+        report: Report | None = None,
+    ) -> Imputations:
+        """Draw the missing cells ``m`` times, and estimate them once.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey
+            Old or new rows; nothing is fitted again.
+        m : int, optional
+            ``n_imputations`` where absent.
+        skip_mask, report
+            As in :meth:`fit`.
+        """
+        check_is_fitted(self)
+        n_draws = self.n_imputations if m is None else m
+        if not isinstance(n_draws, int) or n_draws < 0:
+            raise InputError(
+                "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
+            )
+        self._validate(X, reset=False)
+        prepared = self._prepared(X, skip_mask)
+        cells = self.engine_.impute(prepared.table, n_draws, report)
+        return Imputations(
+            prepared.table,
+            cells,
+            prepared.survey,
+            prepared.original,
+            self.settings_,
+            self.history_,
+            EventLog([*self.events_, *prepared.events]),
+        )
+
+    def _prepared(self, X: Any, skip_mask: Any) -> PreparedTable:
+        prepared = prepare(X, self.schema_, skip_mask, self.rules_)
+        if prepared.survey is None:
+            prepared = prepared.with_columns(self.engine_.columns)
+        return prepared
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the column names; they are those that went in."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            given = np.asarray(input_features, dtype=object)
+            if names is not None and not np.array_equal(given, names):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if given.shape != (self.n_features_in_,):
+                raise ValueError(
+                    f"input_features should have length equal to number of features "
+                    f"({self.n_features_in_}), got {given.size}"
+                )
+            return given
+        if names is not None:
+            return np.asarray(names, dtype=object)
+        return np.array([f"x{number}" for number in range(self.n_features_in_)], dtype=object)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model to a folder of safetensors and JSON."""
+        check_is_fitted(self)
+        save_engine(self.engine_, Path(folder))
+        if self.schema_ is not None:
+            from tabsoda.schema.files import save_schema
+
+            save_schema(self.schema_, Path(folder) / "survey.toml")
+        if self.rules_ is not None:
+            self.rules_.to_toml(Path(folder) / "rules.toml")
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> TabSODAImputer:
+        """Read a model that :meth:`save` wrote; no code in it is executed."""
+        folder = Path(folder)
+        engine = load_engine(folder, device)
+        imputer = cls(device=device, random_state=engine.model.seed)
+        imputer.engine_ = engine
+        imputer.schema_ = imputer.rules_ = None
+        if (folder / "survey.toml").exists():
+            from tabsoda.schema.files import load_schema
+
+            imputer.schema_ = load_schema(folder / "survey.toml")
+        if (folder / "rules.toml").exists():
+            from tabsoda.skips.rule_set import RuleSet
+
+            imputer.rules_ = RuleSet.from_toml(folder / "rules.toml")
+        names = [c.name for c in imputer.schema_ or engine.columns]
+        imputer.n_features_in_ = len(names)
+        if imputer.schema_ is not None:
+            imputer.feature_names_in_ = np.array(names, dtype=object)
+        imputer.settings_ = engine.model.settings.to_dict()
+        imputer.history_ = engine.history
+        imputer.events_ = engine.events
+        return imputer
+
+    @property
+    def _mines(self) -> bool:
+        return self.skips == "mine"
+
+    def _validate(self, X: Any, *, reset: bool) -> None:
+        """Let scikit-learn check names and number of columns of arrays and frames."""
+        if not hasattr(X, "shape") and not isinstance(X, list | tuple):
+            return
+        if not hasattr(X, "columns") and not hasattr(X, "column_names"):
+            X = check_array(
+                X, dtype=np.float64, ensure_all_finite="allow-nan", estimator=self, input_name="X"
+            )
+        validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _as_output(self, table: Any, original: Any) -> Any:
+        """Give the frame library that ``set_output`` asks for; scikit-learn wraps arrays itself."""
+        config = getattr(self, "_sklearn_output_config", {})
+        wanted = config.get("transform", get_config()["transform_output"])
+        if isinstance(table, np.ndarray) or wanted == "default":
+            return table
+        from tabsoda.reading.frames import to_polars
+
+        plain = to_polars(table)
+        if wanted == "polars":
+            return plain
+        result = plain.to_pandas()
+        if hasattr(original, "index") and hasattr(original, "columns"):
+            result.index = original.index
+        return result
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        # Skipped cells stay empty on purpose.
+        tags.transformer_tags.preserves_dtype = []
+        tags.non_deterministic = False
+        return tags
+
+    @property
+    def schema(self) -> Schema | None:
+        """The description that was used; None for plain arrays."""
+        check_is_fitted(self)
+        return self.schema_
+
+
+def _checked_seed(seed: Any) -> int:
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
+        return int(seed)
+    raise InputError(
+        "The parameter random_state is not usable",
+        found=repr(seed),
+        expected="a whole number, because noise is keyed by it",
+    )

@@ -1,0 +1,130 @@
+"""What the imputer takes: arrays, frames, files and surveys, all to one prepared table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.states.cell_states import CellStates
+from tabsoda.survey import Survey
+from tabsoda.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable:
+    """A table ready for the engine, and what is needed to give the result back as it came.
+
+    Attributes
+    ----------
+    table : CodedTable
+    survey : Survey or None
+        None for plain arrays.
+    original : frame or None
+        The frame that was put in.
+    events : EventLog
+    """
+
+    table: CodedTable
+    survey: Survey | None = None
+    original: Any = None
+    events: EventLog = field(default_factory=EventLog)
+
+    def with_states(self, states: CellStates) -> PreparedTable:
+        """Return the same table under other states."""
+        survey = None if self.survey is None else self.survey.with_states(states)
+        return replace(self, table=self.table.with_states(states), survey=survey)
+
+    def with_columns(self, columns: tuple[Column, ...]) -> PreparedTable:
+        """Name the columns of a plain array as they were named when it was fitted."""
+        if len(columns) != len(self.table.columns):
+            return self
+        names = tuple(column.name for column in columns)
+        states = CellStates(self.table.states.states, self.table.states.reasons, names)
+        return replace(self, table=CodedTable(columns, self.table.values, states))
+
+    def mined(self, report: Callable[[int, int, str], None] | None) -> tuple[PreparedTable, Any]:
+        """Mine the routing rules, and return the table under the mined states with the rules."""
+        from tabsoda._version import __version__
+        from tabsoda.skips.miner import SkipMiner
+        from tabsoda.skips.rule_set import Provenance, RuleSet
+
+        found = SkipMiner().mine(self.table, report)
+        source = "" if self.survey is None else self.survey.source
+        origin = Provenance(source, self.table.shape[0], "purity", __version__)
+        self.events.extend(found.events)
+        rules = RuleSet(found.rules, self.table.columns, origin)
+        return self.with_states(found.states), rules
+
+
+def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTable:
+    """Read whatever was given and settle the state of every cell.
+
+    Parameters
+    ----------
+    X : array, frame, path or Survey
+    description : Schema, path, list of dict or None
+    skip_mask : array, frame, path or None
+        Added to the skips that codes tell.
+    rules : RuleSet or None
+        Applied last.
+    """
+    if isinstance(X, Survey):
+        prepared = PreparedTable(X.table, X, events=EventLog([*X.events]))
+        if skip_mask is not None:
+            prepared = _masked(prepared, skip_mask)
+    elif isinstance(X, str | Path):
+        prepared = _from_survey(X, description, skip_mask, None)
+    elif hasattr(X, "columns") or hasattr(X, "column_names"):
+        prepared = _from_survey(X, description, skip_mask, X)
+    elif description is not None:
+        prepared = _from_survey(_array_frame(X), description, skip_mask, None)
+    else:
+        prepared = _from_array(X, skip_mask)
+    if rules is not None:
+        prepared = prepared.with_states(rules.apply(prepared.table))
+    return prepared
+
+
+def _from_survey(source: Any, description: Any, skip_mask: Any, original: Any) -> PreparedTable:
+    from tabsoda.reading import read_survey
+
+    survey = read_survey(source, description, skip_mask=skip_mask)
+    return PreparedTable(survey.table, survey, original, EventLog([*survey.events]))
+
+
+def _from_array(X: Any, skip_mask: Any) -> PreparedTable:
+    values = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    columns = tuple(
+        Column(f"x{number}", ColumnKind.CONTINUOUS) for number in range(values.shape[1])
+    )
+    skipped = None if skip_mask is None else np.asarray(skip_mask, dtype=bool)
+    return PreparedTable(CodedTable.from_values(columns, values, skipped))
+
+
+def _array_frame(X: Any) -> Any:
+    import polars as pl
+
+    values = np.asarray(X)
+    if values.ndim != 2:
+        raise InputError(
+            "The array is no table", found=f"{values.ndim} dimensions", expected="2 dimensions"
+        )
+    names = [f"x{number}" for number in range(values.shape[1])]
+    frame = pl.DataFrame(values, schema=names, strict=False)
+    return frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
+
+
+def _masked(prepared: PreparedTable, skip_mask: Any) -> PreparedTable:
+    from tabsoda.states.sources import add_mask, load_mask
+
+    table = prepared.table
+    mask = load_mask(skip_mask, table.names, table.shape[0])
+    return prepared.with_states(add_mask(table.states, mask))
