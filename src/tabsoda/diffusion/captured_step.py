@@ -16,12 +16,15 @@ from tabsoda.diffusion.reverse_sampler import (
 )
 
 _WARM_UP_STEPS = 3
+# Every block size and table width is compiled anew; torch gives up after 8 unless told otherwise.
+_COMPILED_SHAPES = 256
 
 
 @functools.cache
 def _compiled_step() -> Callable[..., torch.Tensor]:
     """Compile the step once per process: networks of one shape share the compiled code."""
-    return torch.compile(reverse_step, fullgraph=True, dynamic=False)
+    compiled = torch.compile(reverse_step, fullgraph=True, dynamic=False)
+    return torch._dynamo.config.patch(recompile_limit=_COMPILED_SHAPES)(compiled)
 
 
 class CapturedStep:
@@ -49,10 +52,9 @@ class CapturedStep:
         *,
         compiled: bool,
     ) -> None:
-        self._rows = SampledRows(
-            *(part.clone() for part in rows[:4]),
-            levels=None if rows.levels is None else rows.levels.clone(),
-        )
+        if rows.observed.device.type != "cuda":
+            raise RuntimeError(f"graphs need a CUDA device, not {rows.observed.device}")
+        self._rows = SampledRows._make(None if part is None else part.clone() for part in rows)
         self._table = StepTable(table.levels.clone(), table.keys.clone())
         self._state = torch.zeros_like(rows.observed)
         self._step = torch.zeros(1, dtype=torch.int64, device=rows.observed.device)

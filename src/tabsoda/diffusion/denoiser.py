@@ -114,7 +114,7 @@ class Denoiser(nn.Module):
         """Denoise as :meth:`forward`; also return the hidden layer, for decoder heads."""
         scalings = preconditioning(noise_level, self.data_scale)
         residual, output, scale_in = (s[:, None] for s in scalings[:3])
-        state = torch.where(skipped, 0.0, state)
+        state = state.masked_fill(skipped, 0.0)
         scaled = scale_in * state
         if self.conditioning == "clean":
             scaled = torch.where(visible, state / self.data_scale, scaled)
@@ -123,7 +123,7 @@ class Denoiser(nn.Module):
         clean = residual * state + output * predicted.to(torch.float32)
         if self.conditioning == "clean":
             clean = torch.where(visible, state, clean)
-        return torch.where(skipped, 0.0, clean), hidden
+        return clean.masked_fill(skipped, 0.0), hidden
 
 
 def build_denoiser(

@@ -1,7 +1,9 @@
 """The terms of the M-step's objective, Eq. (tabsoda_loss), each over all columns of a kind at once.
 
 No shape depends on the data and nothing is read back to the host, so that a training step can be
-captured as a graph. Entries that a mask excludes may hold anything, NaN included.
+captured as a graph; that is also why masks fill in place of choosing between a tensor and a
+number, which would copy the number to the device. Entries that a mask excludes may hold anything,
+NaN included.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def reconstruction_loss(
     tensor of shape ()
     """
     weight = entry_weight * applicable
-    error = torch.where(weight > 0, prediction - target, 0.0)
+    error = (prediction - target).masked_fill(weight == 0, 0.0)
     summed = (weight * error**2).sum(dim=1)
     per_row = loss_weight(noise_level, data_scale) * summed / applicable.sum(dim=1).clamp(min=1)
     if row_weight is None:
@@ -105,7 +107,7 @@ def column_mean(
     weight = supervised.to(cell_loss.dtype)
     if row_weight is not None:
         weight = weight * row_weight[:, None]
-    total = (weight * torch.where(supervised, cell_loss, 0.0)).sum(dim=0)
+    total = (weight * cell_loss.masked_fill(~supervised, 0.0)).sum(dim=0)
     columns = _safe_ratio(total, weight.sum(dim=0)).sum()
     return columns / max(cell_loss.shape[1], 1) if reduction == "mean" else columns
 
@@ -127,7 +129,7 @@ def continuous_loss(
     row_weight, reduction
         As in :func:`column_mean`.
     """
-    error = torch.where(supervised, prediction - target, 0.0)
+    error = (prediction - target).masked_fill(~supervised, 0.0)
     return column_mean(error**2, supervised, row_weight, reduction)
 
 
@@ -188,7 +190,7 @@ def ranked_probability_score(
     observed = (levels[..., None] <= position).to(probabilities.dtype)
     # Beyond a column's last cutpoint both are 1 but for rounding.
     inside = position < (n_levels - 1)[:, None]
-    squared = torch.where(inside, (predicted - observed) ** 2, 0.0)
+    squared = ((predicted - observed) ** 2).masked_fill(~inside, 0.0)
     return squared.sum(dim=2) / (n_levels - 1).clamp(min=1)
 
 
@@ -250,10 +252,10 @@ def inverse_frequency_weights(counts: torch.Tensor) -> torch.Tensor:
 
 def _level_or_first(levels: torch.Tensor, supervised: torch.Tensor) -> torch.Tensor:
     """Point cells without an answer at a level that exists, so that no index is out of range."""
-    return torch.where(supervised, levels, 0)
+    return levels.masked_fill(~supervised, 0)
 
 
 def _safe_ratio(numerator: torch.Tensor, denominator: torch.Tensor) -> torch.Tensor:
     """Divide, giving 0 where the denominator is 0, with gradients that stay finite."""
     empty = denominator == 0
-    return torch.where(empty, 0.0, numerator / torch.where(empty, 1.0, denominator))
+    return (numerator / denominator.masked_fill(empty, 1.0)).masked_fill(empty, 0.0)

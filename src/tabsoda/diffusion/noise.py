@@ -81,4 +81,4 @@ def noisy_state(
     noisy = clean + noise_level[:, None] * normals
     if held_clean is not None:
         noisy = torch.where(held_clean, clean, noisy)
-    return torch.where(applicable, noisy, 0.0)
+    return noisy.masked_fill(~applicable, 0.0)

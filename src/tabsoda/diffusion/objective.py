@@ -144,18 +144,22 @@ class Objective(nn.Module):
             cutpoints live on the latents' own scale.
         cutpoints : tensor, shape (n_latent, max_cutpoints)
         """
-        bits = encoded[:, self.bit_coordinates]
         if self.bit_columns.shape[0]:
+            bits = encoded.index_select(1, self.bit_coordinates.flatten())
+            bits = bits.unflatten(1, self.bit_coordinates.shape)
             nominal = prototype_log_probabilities(
                 bits, self.codewords, self.bit_valid, self.level_valid
             )
         else:
             nominal = encoded.new_zeros(encoded.shape[0], 0, 1)
         if self.ordinal_columns.shape[0]:
-            ordinal = level_probabilities(encoded[:, self.ordinal_coordinates], cutpoints)
+            ordinal = level_probabilities(
+                encoded.index_select(1, self.ordinal_coordinates), cutpoints
+            )
         else:
             ordinal = encoded.new_zeros(encoded.shape[0], 0, 2)
-        return Decoded(encoded[:, self.continuous_coordinates], nominal, ordinal)
+        continuous = encoded.index_select(1, self.continuous_coordinates)
+        return Decoded(continuous, nominal, ordinal)
 
     def forward(
         self,

@@ -85,7 +85,7 @@ class ReverseProcess:
         """
         to_impute = rows.to_impute & rows.applicable
         rows = rows._replace(to_impute=to_impute)
-        rows = rows._replace(observed=torch.where(rows.visible, rows.observed, 0.0))
+        rows = rows._replace(observed=rows.observed.masked_fill(~rows.visible, 0.0))
         device = rows.observed.device
         table = StepTable(
             self._levels.to(device), step_keys(key, self.settings).to(device, non_blocking=True)

@@ -119,8 +119,8 @@ def start_state(rows: SampledRows, key: int, noise_max: float, form: SamplerForm
     With clean conditioning the noise is on the entries to impute alone.
     """
     normals = keyed_normals(stream_key(key, "start"), rows.row_keys, rows.observed.shape[1])
-    observed = torch.where(rows.visible, rows.observed, 0.0)
-    return observed + torch.where(_carries_noise(rows, form), noise_max * normals, 0.0)
+    observed = rows.observed.masked_fill(~rows.visible, 0.0)
+    return observed + (noise_max * normals).masked_fill(~_carries_noise(rows, form), 0.0)
 
 
 def reverse_step(
@@ -155,17 +155,17 @@ def reverse_step(
     """
     before, after, churn, renoise = table.levels.index_select(0, step)[0].unbind()
     churn_key, refresh_key, renoise_key = table.keys.index_select(0, step)[0].unbind()
-    carries_noise = _carries_noise(rows, form)
+    still = ~_carries_noise(rows, form)
 
     def noise(key: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         normals = keyed_normals(key, rows.row_keys, state.shape[1])
-        return torch.where(carries_noise, scale * normals, 0.0)
+        return (scale * normals).masked_fill(still, 0.0)
 
     def clean(noisy: torch.Tensor, noise_level: torch.Tensor) -> torch.Tensor:
         return denoise(noisy, noise_level[None], rows.visible, ~rows.applicable, rows.levels)
 
     def slope(noisy: torch.Tensor, noise_level: torch.Tensor) -> torch.Tensor:
-        return torch.where(carries_noise, (noisy - clean(noisy, noise_level)) / noise_level, 0.0)
+        return ((noisy - clean(noisy, noise_level)) / noise_level).masked_fill(still, 0.0)
 
     if form.churns:
         state = state + noise(churn_key, churn)
@@ -180,7 +180,7 @@ def reverse_step(
     refreshed = rows.observed
     if form.noisy and not last:
         refreshed = refreshed + noise(refresh_key, after)
-    mixed = torch.where(rows.to_impute, moved, torch.where(rows.visible, refreshed, 0.0))
+    mixed = torch.where(rows.to_impute, moved, refreshed).masked_fill(~rows.applicable, 0.0)
     if form.renoises and not last:
         mixed = mixed + noise(renoise_key, renoise)
     return mixed

@@ -1,0 +1,155 @@
+"""What must not matter to a draw: garbage, row order, blocks, the way steps are run."""
+
+import pytest
+import torch
+
+from tabsoda._internal.randomness import torch_generator
+from tabsoda.diffusion.denoiser import build_denoiser
+from tabsoda.diffusion.reverse_process import ReverseProcess
+from tabsoda.diffusion.reverse_sampler import (
+    SampledRows,
+    SamplerForm,
+    StepTable,
+    reverse_levels,
+    reverse_step,
+    step_keys,
+)
+from tabsoda.events import EventLog
+from tabsoda.settings import BackboneSettings, SamplerSettings
+
+SETTINGS = SamplerSettings(steps=6, refresh_cycles=2, churn=1.0)
+BOTH = pytest.mark.parametrize("conditioning", ["noisy", "clean"])
+
+
+def rows_of(generator, n=40, p=5):
+    kind = torch.randint(3, (n, p), generator=generator)
+    observed = torch.randn(n, p, generator=generator) * 0.5
+    keys = torch.randint(-(2**62), 2**62, (n,), generator=generator)
+    return SampledRows(observed, kind == 1, kind != 2, keys)
+
+
+def process_of(conditioning, **options):
+    denoiser = build_denoiser(
+        5, BackboneSettings(width=16), 0.5, conditioning, torch_generator(3, "weights")
+    )
+    return ReverseProcess(denoiser.eval(), SETTINGS, conditioning, **options)
+
+
+def pick(rows, index):
+    return SampledRows(*(part[index] for part in rows[:4]))
+
+
+@BOTH
+@pytest.mark.parametrize("garbage", [torch.nan, torch.inf, 1e30])
+def test_garbage_in_hidden_and_skipped_entries_changes_nothing(conditioning, garbage, generator):
+    rows = rows_of(generator)
+    spoilt = rows._replace(observed=torch.where(rows.visible, rows.observed, garbage))
+    process = process_of(conditioning)
+    assert torch.equal(process.sample(rows, key=5), process.sample(spoilt, key=5))
+
+
+@BOTH
+def test_visible_entries_return_bit_identical_and_skipped_ones_zero(conditioning, generator):
+    rows = rows_of(generator)
+    draws = process_of(conditioning).sample(rows, key=5)
+    assert torch.equal(draws[rows.visible], rows.observed[rows.visible])
+    assert (draws[~rows.applicable] == 0).all()
+    assert draws[rows.to_impute].isfinite().all()
+    assert draws[rows.to_impute].unique().numel() == rows.to_impute.sum()
+
+
+@BOTH
+def test_skipped_entries_are_zero_and_visible_noise_is_right_at_all_times(conditioning, generator):
+    rows = rows_of(generator)
+    process = process_of(conditioning)
+    inner, seen = process.denoise, []
+
+    def watched(state, noise_level, visible, skipped, levels):
+        seen.append((state, noise_level.item()))
+        assert torch.equal(visible, rows.visible)
+        assert torch.equal(skipped, ~rows.applicable)
+        return inner(state, noise_level, visible, skipped, levels)
+
+    process.denoise = watched
+    process.sample(rows, key=5)
+    # Heun looks twice per step: 5 levels of 2 cycles, and once for the last step.
+    assert len(seen) == 2 * 5 * 2 + 1
+    for state, _ in seen:
+        assert (state[~rows.applicable] == 0).all()
+        off = state[rows.visible] - rows.observed[rows.visible]
+        if conditioning == "clean":
+            assert (off == 0).all()
+    # The last look's visible entries carry the refresh of the lowest level and the last churn.
+    if conditioning == "noisy":
+        assert off.std().item() == pytest.approx(seen[-1][1], rel=0.25)
+        first = seen[0][0][rows.visible] - rows.observed[rows.visible]
+        assert first.std().item() == pytest.approx(seen[0][1], rel=0.25)
+
+
+@BOTH
+def test_an_entry_to_impute_that_is_skipped_stays_skipped(conditioning, generator):
+    rows = rows_of(generator)
+    contradicting = rows._replace(to_impute=rows.to_impute | ~rows.applicable)
+    process = process_of(conditioning)
+    assert torch.equal(process.sample(rows, key=5), process.sample(contradicting, key=5))
+
+
+@BOTH
+def test_row_order_and_blocks_do_not_matter(conditioning, generator):
+    rows = rows_of(generator)
+    process = process_of(conditioning)
+    whole = process.sample(rows, key=5)
+    order = torch.randperm(40, generator=generator)
+    torch.testing.assert_close(process.sample(pick(rows, order), key=5), whole[order])
+    blocks = [process.sample(pick(rows, slice(i, i + 7)), key=5) for i in range(0, 40, 7)]
+    torch.testing.assert_close(torch.cat(blocks), whole)
+
+
+@BOTH
+def test_draws_differ_between_keys_and_repeat_for_one(conditioning, generator):
+    rows = rows_of(generator)
+    process = process_of(conditioning)
+    once = process.sample(rows, key=5)
+    assert torch.equal(once, process.sample(rows, key=5))
+    assert (once != process.sample(rows, key=6))[rows.to_impute].all()
+
+
+def test_sampling_leaves_the_global_generator_alone(generator):
+    before = torch.get_rng_state()
+    process_of("noisy").sample(rows_of(generator), key=5)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@BOTH
+def test_one_traced_step_serves_all_steps(conditioning, generator):
+    # Tracing as a whole fails on any read back to the host or branch on a tensor's value.
+    rows, process = rows_of(generator), process_of(conditioning)
+    table = StepTable(reverse_levels(SETTINGS), step_keys(5, SETTINGS))
+    form = SamplerForm.of(SETTINGS, conditioning)
+    traces = []
+
+    def backend(graph, inputs):
+        traces.append(graph)
+        return graph.forward
+
+    traced = torch.compile(reverse_step, fullgraph=True, dynamic=False, backend=backend)
+    state = torch.where(rows.applicable, rows.observed, 0.0)
+    with torch.no_grad():
+        for position in range(3):
+            step = torch.tensor([position])
+            plain = reverse_step(process.denoise, state, rows, table, step, form)
+            torch.testing.assert_close(
+                traced(process.denoise, state, rows, table, step, form), plain
+            )
+            state = plain
+    assert len(traces) == 1
+
+
+def test_no_graph_without_cuda_is_told_and_changes_nothing(generator):
+    rows, events = rows_of(generator), EventLog()
+    process = process_of("noisy", execution="compiled", events=events)
+    draws = process.sample(rows, key=5)
+    assert torch.equal(draws, process_of("noisy").sample(rows, key=5))
+    assert process.execution == "eager"
+    assert [event.decision for event in events] == ["sampler runs in a slower way"] * 2
+    assert "CUDA" in events.events[0].detail
