@@ -154,11 +154,14 @@ def mine_step(run: Demo) -> Section:
 
     from tabsoda.skips.miner import SkipMiner
     from tabsoda.skips.rule_set import Provenance, RuleSet
+    from tabsoda.skips.settings import MinerSettings
 
-    table = run.survey.table
+    table, settings = run.survey.table, MinerSettings.preset("default")
     with progress("Mining") as report:
-        mined = SkipMiner().mine(table, report)
-    origin = Provenance(run.survey.source, table.shape[0], "purity", __version__)
+        mined = SkipMiner(settings, screen="purity").mine(table, report)
+    origin = Provenance(
+        run.survey.source, table.shape[0], "purity", __version__, settings.to_dict()["purity"]
+    )
     run.rules = RuleSet(mined.rules, table.columns, origin)
     run.survey = run.survey.with_states(mined.states)
     run.rules.to_toml(run.folder / "rules.toml")

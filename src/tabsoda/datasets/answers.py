@@ -125,7 +125,8 @@ def _number(answer: Number, propensity: FloatArray) -> FloatArray:
     else:
         value = answer.center + answer.spread * score
     value = np.clip(np.round(value / answer.step) * answer.step, answer.low, answer.high)
-    return np.where(quantile < answer.zero_share, 0.0, value)
+    # Adding 0.0 turns the -0.0 that rounding leaves into 0.0.
+    return np.where(quantile < answer.zero_share, 0.0, value) + 0.0
 
 
 def _unit(values: FloatArray) -> FloatArray:
