@@ -77,7 +77,8 @@ def inspect(
 
 
 def _report(summary: dict[str, Any], width: int) -> Iterator[str]:
-    yield from _head(summary)
+    for line in _head(summary):
+        yield from _wrapped(line, width, "")
     keys = _reason_keys(summary["variables"])
     yield ""
     yield from _table(summary["variables"], keys, width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tabsoda.events import EventLog
-from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.codes import CodeBook, as_number, plain
 from tabsoda.schema.column import Code, Column
 from tabsoda.schema.suspicion import suspicious_codes
 from tabsoda.table import CodedTable
@@ -51,7 +51,7 @@ def _findings(
         found.append(("flag: text among numbers", detail))
     suspects = _suspects(column, distinct, counts)
     if suspects:
-        detail = f"{', '.join(suspects)} look like codes for no answer, but count as answers"
+        detail = f"{', '.join(suspects)}: no answers? They count as answers"
         found.append(("flag: suspicious codes", detail))
     return found
 
@@ -71,7 +71,7 @@ def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[
     else:
         ends = np.unique(np.r_[: min(_ENDS, distinct.size), -min(_ENDS, distinct.size) : 0])
         for index in ends:
-            count_of[float(distinct[index])] = int(counts[index])
+            count_of[plain(float(distinct[index]))] = int(counts[index])
         unlabelled = set(count_of)
     book = CodeBook(count_of)
     found = (book.find(code) for code in suspicious_codes(count_of))

@@ -113,8 +113,8 @@ def like_input(table: pl.DataFrame, original: Any) -> Any:
     Examples
     --------
     >>> original = pl.DataFrame({"a": [1, None]}, schema={"a": pl.Int8})
-    >>> like_input(pl.DataFrame({"a": [1, 2]}), original).schema
-    Schema({'a': Int8})
+    >>> like_input(pl.DataFrame({"a": [1, 2]}), original)["a"].dtype
+    Int8
     """
     if nw.dependencies.is_pandas_dataframe(original):
         return _to_pandas(table, original)

@@ -34,12 +34,16 @@ _READERS: dict[str, tuple[Any, str]] = {
 ENDINGS = tuple(_READERS)
 # pyreadstat has no access to user-missing values in these two.
 _WITHOUT_USER_MISSING = (".por", ".xpt")
+_TRANSPORT_RECORD = 80
 
 
 def read_stats_file(path: Path) -> RawTable:
     """Read an SPSS, Stata or SAS file; lettered missings become null and are kept in ``tags``."""
     ending = path.suffix.lower()
     reader, program = _READERS[ending]
+    # A transport file does not say how many rows it has; only its fixed records show a cut.
+    if ending == ".xpt" and path.stat().st_size % _TRANSPORT_RECORD:
+        raise _unreadable(path, program, f"{path.stat().st_size} bytes, not whole records of 80")
     events = EventLog()
     options: dict[str, Any] = {"output_format": "dict"}
     if ending in _WITHOUT_USER_MISSING:
@@ -53,12 +57,7 @@ def read_stats_file(path: Path) -> RawTable:
     try:
         content, metadata = reader(str(path), **options)
     except (ReadstatError, PyreadstatError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"The file '{path.name}' cannot be read as {program} data",
-            found=str(error),
-            expected=f"a complete {program} file, as its ending {ending} says",
-            next_step="It may be cut off or have the wrong ending; get it again or rename it",
-        ) from error
+        raise _unreadable(path, program, str(error)) from error
     names = list(metadata.column_names)
     refuse_repeated_names(names, f"'{path.name}'")
     if not names or not metadata.number_rows:
@@ -82,6 +81,15 @@ def read_stats_file(path: Path) -> RawTable:
         series.append(_series(name, values, is_text))
     hints = {name: _hints(name, metadata) for name in names}
     return RawTable(pl.DataFrame(series), hints, tags, events=events, source=path.name)
+
+
+def _unreadable(path: Path, program: str, found: str) -> InputError:
+    return InputError(
+        f"The file '{path.name}' cannot be read as {program} data",
+        found=found,
+        expected=f"a complete {program} file, as its ending {path.suffix} says",
+        next_step="It may be cut off or have the wrong ending; get it again or rename it",
+    )
 
 
 def _letters(values: list[Any]) -> NDArray[np.object_] | None:

@@ -1,0 +1,232 @@
+"""Every refusal names what is wrong, what was found, what was expected, and what to do."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyreadstat
+import pytest
+
+from tabsoda.errors import InputError
+from tabsoda.reading import read_survey
+
+GATE = {"name": "g", "type": "nominal", "levels": [1, 2]}
+
+
+def complaint(*args, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        read_survey(*args, **options)
+    return str(caught.value)
+
+
+def test_absent_file(tmp_path):
+    message = complaint(tmp_path / "none.csv")
+    assert "none.csv" in message
+    assert "does not exist" in message
+    assert "Check the path" in message
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.sav", "a.dta", "a.xpt", "a.sas7bdat"])
+def test_empty_file(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    message = complaint(tmp_path / name)
+    assert name in message
+    assert "is empty" in message
+    assert "Found: 0 bytes" in message
+
+
+def test_unknown_ending(tmp_path):
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04")
+    message = complaint(tmp_path / "a.xlsx")
+    assert "Found: .xlsx" in message
+    assert ".parquet" in message
+
+
+@pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt", ".por", ".parquet"])
+def test_truncated_file(tmp_path, ending):
+    frame = pd.DataFrame({"q": np.arange(2000.0) % 7, "t": ["some text"] * 2000})
+    path = tmp_path / f"a{ending}"
+    if ending == ".parquet":
+        pl.DataFrame({"q": range(100)}).write_parquet(path)
+    else:
+        write = {
+            ".sav": "write_sav",
+            ".dta": "write_dta",
+            ".xpt": "write_xport",
+            ".por": "write_por",
+        }
+        getattr(pyreadstat, write[ending])(frame, path)
+    path.write_bytes(path.read_bytes()[:-700])
+    message = complaint(path)
+    assert path.name in message
+    assert "Expected: a complete" in message
+    assert "cut off" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "actual"),
+    [
+        ("a.csv", b"PAR1....", ".parquet"),
+        ("a.sav", b"<stata_dta><header>", ".dta"),
+        ("a.parquet", b"$FL2@(#) SPSS", ".sav"),
+        ("a.dta", b"HEADER RECORD*******LIBRARY", ".xpt"),
+    ],
+)
+def test_not_what_its_ending_says(tmp_path, name, content, actual):
+    (tmp_path / name).write_bytes(content)
+    message = complaint(tmp_path / name)
+    assert f"the beginning of a {actual} file" in message
+    assert "Rename it" in message
+
+
+@pytest.mark.parametrize("name", ["a.sav", "a.dta", "a.parquet", "a.xpt", "a.sas7bdat", "a.por"])
+def test_text_under_a_binary_ending(tmp_path, name):
+    (tmp_path / name).write_text("q,t\n1,2\n")
+    message = complaint(tmp_path / name)
+    assert name in message
+    assert "Expected: a complete" in message
+
+
+def test_binary_under_a_text_ending(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"abc\x00\x01\x02,def\n")
+    assert "is not text" in complaint(tmp_path / "a.csv")
+
+
+def test_csv_cut_off_in_its_last_line(tmp_path):
+    (tmp_path / "a.csv").write_text("q,r,s\n1,2,3\n4,5")
+    message = complaint(tmp_path / "a.csv")
+    assert "Line 3 of 'a.csv'" in message
+    assert "cut off" in message
+    assert "Found: 2 fields. Expected: 3 fields" in message
+
+
+def test_csv_with_a_short_line_in_the_middle(tmp_path):
+    (tmp_path / "a.csv").write_text("q,r,s\n1,2,3\n4,5\n6,7,8\n")
+    assert "Line 3" in complaint(tmp_path / "a.csv")
+
+
+def test_csv_ending_within_quotes(tmp_path):
+    (tmp_path / "a.csv").write_text('q,r\n1,"two\n3,4\n')
+    assert "ends within quotes" in complaint(tmp_path / "a.csv")
+
+
+def test_csv_of_a_header_alone(tmp_path):
+    (tmp_path / "a.csv").write_text("q,r\n")
+    assert "holds no rows" in complaint(tmp_path / "a.csv")
+
+
+def test_mixed_encodings(tmp_path):
+    (tmp_path / "a.csv").write_bytes("q\nKöln\n".encode() + "Köln\n".encode("latin-1"))
+    message = complaint(tmp_path / "a.csv")
+    assert "mixes encodings" in message
+    assert "UTF-8 in line 2 and another encoding in line 3" in message
+    assert "Export the file anew" in message
+
+
+def test_repeated_column_names(tmp_path):
+    (tmp_path / "a.csv").write_text("q,r,q\n1,2,3\n")
+    message = complaint(tmp_path / "a.csv")
+    assert "Column 'q' occurs twice" in message
+    assert "columns 1 and 3" in message
+    frame = pd.DataFrame([[1, 2]], columns=["q", "q"])
+    assert "Column 'q' occurs twice" in complaint(frame)
+
+
+def test_described_column_is_absent():
+    message = complaint(pl.DataFrame({"g": [1]}), [GATE, {"name": "h", "type": "continuous"}])
+    assert "Column 'h' is described but not in the data" in message
+    assert "the data has g" in message
+
+
+def test_level_left_out_of_the_description():
+    message = complaint(pl.DataFrame({"g": [1, 2, 3, 3]}), [GATE])
+    assert "Column 'g' holds values that the description leaves out" in message
+    assert "Found: '3' (2x)" in message
+    assert "Expected: levels 1, 2" in message
+    assert "Add them to its levels" in message
+
+
+def test_left_out_level_may_count_as_missing_on_request():
+    survey = read_survey(pl.DataFrame({"g": [1, 2, 3]}), [GATE], unlisted="missing")
+    assert survey.states.missing[:, 0].tolist() == [False, False, True]
+    assert [e.detail for e in survey.events if e.decision.startswith("unlisted")] == ["3 (1x)"]
+
+
+def test_repeated_level():
+    message = complaint(pl.DataFrame({"g": [1]}), [{**GATE, "levels": [1, 2, 1]}])
+    assert "Column 'g' repeats a level" in message
+    assert "1 twice" in message
+
+
+def test_ordinal_without_an_order():
+    message = complaint(pl.DataFrame({"g": [1, 2]}), [{"name": "g", "type": "ordinal"}])
+    assert "Column 'g' is ordinal without an order" in message
+    assert "Expected: the levels, from one end to the other" in message
+
+
+def test_text_in_a_numeric_column():
+    frame = pl.DataFrame({"age": ["40", "forty", "41"]})
+    message = complaint(frame, [{"name": "age", "type": "continuous"}])
+    assert "Column 'age' is continuous and holds text" in message
+    assert "Found: 'forty' (1x). Expected: numbers" in message
+
+
+def test_infinity_is_no_answer():
+    message = complaint(pl.DataFrame({"x": [1.0, np.inf]}), [{"name": "x", "type": "continuous"}])
+    assert "Column 'x' holds an answer that is not a finite number" in message
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        (np.zeros((3, 1), bool), "Found: 3 x 1. Expected: 2 rows x 1 columns"),
+        (pl.DataFrame({"g": [True]}), "Found: 1 rows. Expected: 2 rows"),
+        (pl.DataFrame({"h": [True, False]}), "no column 'g'"),
+        (pl.DataFrame({"g": [False, False], "h": [True, False]}), "a column 'h'"),
+        (pl.DataFrame({"g": ["yes", "no"]}), "something else than true and false"),
+        (pl.DataFrame({"g": [True, False]}), "Column 'g' is answered in a cell"),
+    ],
+)
+def test_mask_that_does_not_fit(mask, words):
+    assert words in complaint(pl.DataFrame({"g": [1, None]}), [GATE], skip_mask=mask)
+
+
+def test_odd_columns_are_events_and_no_errors():
+    n = 12_000
+    frame = pl.DataFrame(
+        {
+            "empty": pl.Series([None] * n, dtype=pl.Int64),
+            "same": [1] * n,
+            "name": [f"x{i}" for i in range(n)],
+            "many": [f"y{i % 10_000}" for i in range(n)],
+        }
+    )
+    described = [
+        {"name": "empty", "type": "continuous"},
+        {"name": "same", "type": "nominal", "levels": [1, 2]},
+        {"name": "name", "type": "nominal"},
+        {"name": "many", "type": "nominal"},
+    ]
+    survey = read_survey(frame, described)
+    flags = {
+        e.column: (e.decision, e.detail) for e in survey.events if e.decision.startswith("flag")
+    }
+    assert flags["empty"][0] == "flag: all blank"
+    assert flags["same"][0] == "flag: constant"
+    assert flags["name"][0] == "flag: id-like"
+    assert flags["many"][0] == "flag: very many levels"
+    assert "10000 levels; group them" in flags["many"][1]
+
+
+def test_codebook_that_is_no_codebook(tmp_path):
+    (tmp_path / "c.xml").write_text("<a><b></a>")
+    assert "is not valid XML" in complaint(pl.DataFrame({"g": [1]}), codebook=tmp_path / "c.xml")
+    (tmp_path / "c.xml").write_text("<a/>")
+    assert "describes no variable" in complaint(
+        pl.DataFrame({"g": [1]}), codebook=tmp_path / "c.xml"
+    )
+
+
+def test_a_source_of_no_known_kind():
+    assert "neither a path nor a data frame" in complaint(io.BytesIO(b"abc"))
