@@ -81,6 +81,15 @@ def test_reconstruction_at_ramp_zero_ignores_imputed_and_skipped_entries(generat
     assert (ramped[~applicable] == 0).all()
 
 
+def test_skipped_entries_do_not_count_whatever_their_weight(generator):
+    prediction, target, noise, _, _, applicable = reconstruction_batch(generator)
+    everywhere = torch.ones_like(target)
+    spoilt = torch.where(applicable, target, torch.nan)
+    loss = reconstruction_loss(prediction, spoilt, noise, applicable, everywhere, 0.5)
+    within = applicable.float()
+    assert loss == reconstruction_loss(prediction, target, noise, applicable, within, 0.5)
+
+
 def test_rows_of_weight_zero_do_not_count(generator):
     prediction, target, noise, visible, to_impute, applicable = reconstruction_batch(generator)
     weights = entry_weights(visible, to_impute, 1.0)

@@ -188,9 +188,8 @@ def ranked_probability_score(
     position = torch.arange(probabilities.shape[2] - 1, device=probabilities.device)
     predicted = probabilities.cumsum(dim=2)[..., :-1]
     observed = (levels[..., None] <= position).to(probabilities.dtype)
-    # Beyond a column's last cutpoint both are 1 but for rounding.
-    inside = position < (n_levels - 1)[:, None]
-    squared = ((predicted - observed) ** 2).masked_fill(~inside, 0.0)
+    # Beyond a column's last cutpoint both are 1 and add nothing.
+    squared = (predicted - observed) ** 2
     return squared.sum(dim=2) / (n_levels - 1).clamp(min=1)
 
 
