@@ -206,8 +206,8 @@ def _opening(result: Mapping[str, Any]) -> Iterator[str]:
         f" {result['mined']:,} of them blank for some and answered by others."
     )
     yield (
-        f"{result['n_rules']:,} rules lead past {result['routed']:,} questions and explain"
-        f" {result['skipped_cells']:,} of {result['blank_cells']:,} blank cells as skips."
+        f"Rules found: {result['n_rules']:,}. Questions they lead past: {result['routed']:,}."
+        f" Blank cells they explain: {result['skipped_cells']:,} of {result['blank_cells']:,}."
     )
     if result["skipped_by_code"]:
         yield f"The file's own codes mark {result['skipped_by_code']:,} cells as skips."
