@@ -128,6 +128,7 @@ def test_counts_are_zero_inflated_with_a_heavy_tail(survey: SyntheticSurvey) -> 
     assert 0.15 < (visits == 0).mean() < 0.35
     assert np.array_equal(visits, np.floor(visits))
     assert visits.max() > 10 * np.median(visits)
+    assert not np.signbit(survey.complete[survey.complete == 0]).any()
 
 
 def test_all_levels_occur(survey: SyntheticSurvey) -> None:
