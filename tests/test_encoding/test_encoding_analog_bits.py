@@ -56,7 +56,7 @@ def test_nearest_is_nearest_by_brute_force_and_ignores_the_padding() -> None:
         seen = bits[:, column, : words.shape[1]].numpy()
         distance = ((seen[:, None] - words) ** 2).sum(-1)
         assert found[:, column].tolist() == distance.argmin(1).tolist()
-    garbage = bits.masked_fill(~layout.bit_valid, 1e6)
+    garbage = bits.masked_fill(~layout.bit_valid, torch.inf)
     assert torch.equal(decode(garbage, layout), found)
 
 

@@ -84,6 +84,13 @@ def test_truncated_draws_follow_scipy_in_the_middle_and_in_both_tails() -> None:
         assert kstest(draws[:, 0].numpy(), truncnorm(a, b).cdf).pvalue > 1e-3
 
 
+def test_draws_increase_with_the_uniform_on_both_sides_of_zero() -> None:
+    uniforms = torch.linspace(0.01, 0.99, 50)[:, None].expand(-1, 2)
+    levels = torch.tensor([[0, 1]]).expand(50, -1)
+    draws = truncated_normal_draw(levels, padded([-0.5], [0.5]), uniforms)
+    assert (draws.diff(dim=0) > 0).all()
+
+
 def test_draws_survive_intervals_without_measurable_mass() -> None:
     cutpoints = padded([-60.0, 60.0, 61.0])
     levels = torch.tensor([[0], [2], [3]])

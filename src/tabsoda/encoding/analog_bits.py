@@ -32,7 +32,8 @@ def _closeness(
     """Return ||bits||^2 - ||bits - codeword||^2 per level: the distance without its common part."""
     # Autocast would round the distances to eight bits of mantissa and make ties out of nothing.
     with torch.autocast(bits.device.type, enabled=False):
-        inner = torch.einsum("ncb,ckb->nck", bits.float() * bit_valid, codewords)
+        # Padding points at some other coordinate; not even an infinity there may count.
+        inner = torch.einsum("ncb,ckb->nck", torch.where(bit_valid, bits.float(), 0.0), codewords)
         closeness = 2.0 * inner - codewords.square().sum(-1)
     return closeness.masked_fill(~level_valid, -torch.inf)
 
