@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.schema.column import Reason
+from tabsoda.skips.forward import was_asked
 from tabsoda.skips.paper_screen import mine_as_in_the_paper
 from tabsoda.skips.predictors import CellCodes
 from tabsoda.skips.presence import absent_cells
@@ -18,7 +18,7 @@ from tabsoda.skips.purity import TargetRules, TargetSearch
 from tabsoda.skips.rules import SkipRule
 from tabsoda.skips.screening import evidence
 from tabsoda.skips.settings import MinerSettings, PuritySettings
-from tabsoda.states.cell_states import CellStates, reason_code
+from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
 Report = Callable[[int, int, str], None]
@@ -109,12 +109,6 @@ class SkipMiner:
         return MinedSkips(rules, table.states.with_skips(skipped | known), events)
 
 
-def was_asked(states: CellStates) -> NDArray[np.bool_]:
-    """Return the cells with evidence that the question was put: an answer, a refusal, "don't know"."""
-    said = [reason_code(reason) for reason in (Reason.REFUSED, Reason.DONT_KNOW)]
-    return states.answered | np.isin(states.reasons, said)
-
-
 def mine_by_purity(
     table: CodedTable,
     asked: NDArray[np.bool_],
@@ -139,13 +133,13 @@ def mine_by_purity(
             rules += as_rules(codes, target, found, len(rules))
             log_rejected(events, name, found)
         report(target + 1, len(table.names), name)
-    absent = absent_cells(asked, skipped, settings.quiet_run, settings.max_asked_share) & skipped
-    for target in np.flatnonzero(absent.any(axis=0)):
+    absent = absent_cells(asked, skipped, settings.quiet_run, settings.max_present_share) & skipped
+    for place in np.flatnonzero(absent.any(axis=0)):
         events.add(
             "skips",
             "skips withheld: respondent absent",
-            column=table.names[target],
-            detail=f"{int(absent[:, target].sum())} cells amid blanks that nothing explains",
+            column=table.names[place],
+            detail=f"{int(absent[:, place].sum())} cells amid blanks that nothing explains",
         )
     return tuple(rules), skipped & ~absent
 

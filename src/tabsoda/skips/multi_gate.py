@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from tabsoda.skips.purity import TargetSearch
 
 
-def split_gain(blank: NDArray[np.int64], asked: NDArray[np.int64], n_blank: int, n_asked: int):
+def split_gain(
+    blank: NDArray[np.int64], asked: NDArray[np.int64], n_blank: int, n_asked: int
+) -> NDArray[np.float64]:
     """Gini gain of "these rows against the others" for many splits at once, times the rows."""
     n = blank + asked
     rest_blank, rest = n_blank - blank, n_blank + n_asked - n
@@ -57,7 +59,7 @@ def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
         asked_weight=2.0,
         blank_weight=1.0,
     )
-    found = []
+    found: list[tuple[int, int, list[GateSet]]] = []
     for node in walk(tree, features, codes):
         if node.is_leaf and node.blank > node.asked:
             path = [_known(condition) for condition in node.path]
@@ -99,7 +101,8 @@ def passes(search: TargetSearch, path: list[GateSet]) -> bool:
     if not search.is_pure(int(blank.sum()), int(asked.sum())):
         return False
     new_blank = int((blank & ~search.covered).sum())
-    return bool(search.new_counts_pass(new_blank, int((asked & ~search.covered).sum())))
+    new_asked = int((asked & ~search.covered).sum())
+    return bool(search.new_counts_pass(new_blank, new_asked, n_gates=len(path)))
 
 
 def widen(search: TargetSearch, path: list[GateSet], index: int) -> GateSet:

@@ -81,12 +81,18 @@ class TargetSearch:
         self._several_gates()
         return self._result()
 
-    def new_counts_pass(self, new_blank: NDArray | int, new_asked: NDArray | int) -> NDArray:
-        """Tell whether the rows that a rule adds are enough, and pure by themselves."""
+    def new_counts_pass(
+        self, new_blank: NDArray | int, new_asked: NDArray | int, n_gates: int = 1
+    ) -> NDArray:
+        """Tell whether the rows that a rule adds are enough, and pure by themselves.
+
+        A longer path must add more: among many conditions some fit by chance.
+        """
         residual_asked = (~self.blank & ~self.covered).sum()
         residual = max(int((~self.covered).sum()), 1)
-        cap = min(self.settings.max_new_share, 0.5 * residual_asked / residual)
-        enough = np.asarray(new_blank) >= self.settings.min_support
+        relative = self.settings.max_new_relative_share * residual_asked / residual
+        cap = min(self.settings.max_new_share, relative)
+        enough = np.asarray(new_blank) >= self.settings.min_support * n_gates
         upper = wilson_upper(new_asked, np.asarray(new_blank) + new_asked)
         return enough & (upper <= cap)
 
@@ -137,12 +143,11 @@ class TargetSearch:
             found = False
             if (self.blank & ~self.covered).sum() < self.settings.min_support:
                 return
-            for path in candidate_paths(self):
-                self.rejected["purity"] += 1
-                path = simplify(self, path)
+            for proposed in candidate_paths(self):
+                path = simplify(self, proposed)
                 if path is None:
+                    self.rejected["purity"] += 1
                     continue
-                self.rejected["purity"] -= 1
                 self.log_p.append(fisher_log_p(Counts.of(self.codes.all_hold(path), self.blank)))
                 if adjust(self.log_p)[-1] > self.settings.false_discovery_rate:
                     self.rejected["association"] += 1
@@ -160,7 +165,9 @@ class TargetSearch:
         """Drop rules that the others make superfluous, and put the rest together."""
         masks = [self.codes.all_hold(path) for path in self.accepted]
         kept = list(range(len(masks)))
-        depth = np.sum(masks, axis=0, dtype=np.int64) if masks else np.zeros(len(self.blank), int)
+        depth = np.zeros(len(self.blank), dtype=np.int64)
+        for mask in masks:
+            depth += mask
         for index in range(len(masks)):
             alone = int((masks[index] & self.blank & (depth == 1)).sum())
             if alone < self.settings.min_support:
@@ -171,7 +178,7 @@ class TargetSearch:
         family = self.log_p + [fisher_log_p(c) for c in counts]
         q_values = adjust(family)[len(self.log_p) :].tolist() if kept else []
         return TargetRules(
-            fires=depth > 0,
+            fires=np.asarray(depth > 0),
             paths=[self.accepted[index] for index in kept],
             counts=counts,
             q_values=q_values,

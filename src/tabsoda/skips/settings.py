@@ -22,10 +22,15 @@ class PuritySettings(_Group):
     max_new_share: float = setting(
         0.1, "the same bound over the rows that no earlier rule of the target explains", high=1
     )
+    max_new_relative_share: float = setting(
+        0.5, "the same bound over those rows, relative to the share asked among them", high=1
+    )
     level_significance: float = setting(
         0.05, "an answer joins a rule if its asked share lies below the overall one at this level"
     )
-    min_support: int = setting(30, "blanks a rule must explain that no other rule explains", low=1)
+    min_support: int = setting(
+        30, "blanks a rule must explain that no other rule does, per gate it looks at", low=1
+    )
     false_discovery_rate: float = setting(
         0.01, "Benjamini-Hochberg threshold within a target", low=0, high=1
     )
@@ -39,6 +44,9 @@ class PuritySettings(_Group):
     tree_depth: int = setting(12, "depth of the tree that looks for rules of several gates", low=1)
     tree_gates: int = setting(16, "gates that tree may look at", low=1)
     tree_rounds: int = setting(3, "how often it is grown anew on what is left", low=0)
+    max_present_share: float = setting(
+        0.05, "largest Wilson upper bound of P(answered | quiet) that shows absence", low=0, high=1
+    )
     quiet_run: int = setting(
         5, "unexplained blanks in a row after which a respondent may have been absent", low=1
     )

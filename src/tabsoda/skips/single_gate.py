@@ -77,7 +77,10 @@ def pure_codes(
         pure[low:high] = False
         if low < high and score[low:high].max() > 0:
             first, last = best_interval(score[low:high])
-            pure[low + first : low + last + 1] = True
+            chosen = slice(low + first, low + last + 1)
+            chance = binom.cdf(counts.asked[chosen].sum(), counts.total[chosen].sum(), asked_share)
+            # The interval was looked for among as many starts as there are values.
+            pure[chosen] = chance <= settings.level_significance / (high - low)
     return pure
 
 

@@ -1,0 +1,29 @@
+"""The miner's accuracy on real surveys, cell by cell against their codebooks' skips."""
+
+import polars as pl
+import pytest
+
+from tabsoda.evaluation.skip_metrics import skip_metrics
+from tabsoda.reading import read_survey
+from tabsoda.skips.miner import SkipMiner
+
+# Precision and recall that the default screen must reach, one setting for all.
+FLOORS = [
+    ("nyts2019_products", 0.995, 0.97),
+    ("nhanes2015_16", 0.995, 0.97),
+    pytest.param("nhts2022_person", 0.995, 0.97, marks=pytest.mark.slow),
+    pytest.param("nsfg2006_2010_male", 0.995, 0.96, marks=pytest.mark.slow),
+    pytest.param("nsduh2023_youth", 0.995, 0.94, marks=pytest.mark.slow),
+    pytest.param("nlsy97_religion_panel", 0.97, 0.80, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "precision", "recall"), FLOORS)
+def test_floors(surveys, name, precision, recall):
+    folder = surveys / name
+    table = read_survey(folder / "values.parquet", folder / "schema.json").table
+    reference = pl.read_parquet(folder / "skip.parquet").select(table.names).to_numpy()
+    mined = SkipMiner().mine(table).states.skipped
+    found = skip_metrics(mined, reference, ~table.states.answered)["all_cells"]
+    assert found["precision"] >= precision
+    assert found["recall"] >= recall
