@@ -148,6 +148,11 @@ class TrainingSettings(_Group):
     )
     batch_size: int = setting(4096, "rows per step; smaller tables use fewer", low=1)
     max_epochs: int = setting(1000, "passes over the table, at most", low=1)
+    min_epoch_steps: int = setting(
+        1,
+        "an epoch has at least this many steps: small tables are passed over several times",
+        low=1,
+    )
     max_steps: int | None = setting(None, "optimiser steps per round, at most", low=1)
     patience: int = setting(
         100, "epochs without improvement before a round's training stops", low=1
@@ -339,7 +344,12 @@ _PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "path": {
         **_PAPER,
         "encoding": {"shared_cutpoints": True, "standardizer_refresh": "each_round"},
-        "sampler": {"inner_decode": "mode", "refresh_cycles": 4, "noise_max": 20.0},
+        "sampler": {
+            "inner_decode": "mode",
+            "refresh_cycles": 4,
+            "noise_max": 20.0,
+            "block_rows": 32768,
+        },
     },
     "nsduh": {
         **_PAPER,
@@ -350,7 +360,12 @@ _PRESETS: dict[str, dict[str, dict[str, Any]]] = {
             "learning_rate": 5e-5,
             "calibration_learning_rate": 5e-4,
         },
-        "sampler": {"inner_decode": "mode", "refresh_cycles": 1, "noise_max": 5.0},
+        "sampler": {
+            "inner_decode": "mode",
+            "refresh_cycles": 1,
+            "noise_max": 5.0,
+            "block_rows": 32768,
+        },
     },
     # For a laptop: visible cells enter clean, so few steps and chains are enough.
     "small": {
@@ -359,11 +374,13 @@ _PRESETS: dict[str, dict[str, dict[str, Any]]] = {
             "conditioning": "clean",
             "batch_size": 512,
             "max_steps": 1500,
+            "min_epoch_steps": 25,
             "learning_rate": 1e-3,
             "average_decay": 0.995,
             "low_noise_pass": False,
             "monitor": "held_out",
-            "patience": 30,
+            "patience": 12,
+            "plateau_patience": 6,
         },
         "sampler": {"steps": 20, "noise_max": 20.0, "point": "one_pass"},
         "em": {"rounds": 1, "min_rounds": 1},

@@ -101,6 +101,13 @@ def row_keys(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[
     return keys.view(np.int64)
 
 
+def _cell_bits(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:
+    """Hash key, row and coordinate into 64 bits; int64, shape (n_rows, n_coordinates)."""
+    coordinate = torch.arange(n_coordinates, device=rows.device, dtype=torch.int64)
+    # The sum comes before the product: compilers keep a bare index in 32 bits.
+    return _mix_torch((_mix_torch(rows + key)[:, None] + coordinate) * _signed(_GOLDEN))
+
+
 def keyed_normals(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:
     """Draw standard normals that depend on the key, the row and the coordinate alone.
 
@@ -116,9 +123,7 @@ def keyed_normals(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: in
     -------
     float32 tensor, shape (n_rows, n_coordinates), on the device of ``rows``
     """
-    coordinate = torch.arange(1, n_coordinates + 1, device=rows.device, dtype=torch.int64)
-    base = _mix_torch(rows + key)
-    bits = _mix_torch(base[:, None] + coordinate[None, :] * _signed(_GOLDEN))
+    bits = _cell_bits(key, rows, n_coordinates)
     # Two uniforms of 32 and 24 bits from one hash, then Box and Muller's transform.
     high = ((bits >> 32) & 0xFFFFFFFF).to(torch.float32)
     low = (bits & 0xFFFFFF).to(torch.float32)
@@ -128,7 +133,5 @@ def keyed_normals(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: in
 
 def keyed_uniforms(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:
     """Draw uniforms in (0, 1), keyed as :func:`keyed_normals`; shape (n_rows, n_coordinates)."""
-    coordinate = torch.arange(1, n_coordinates + 1, device=rows.device, dtype=torch.int64)
-    base = _mix_torch(rows + key)
-    bits = _mix_torch(base[:, None] + coordinate[None, :] * _signed(_GOLDEN))
+    bits = _cell_bits(key, rows, n_coordinates)
     return (((bits >> 40) & 0xFFFFFF).to(torch.float32) + 0.5) * 2.0**-24

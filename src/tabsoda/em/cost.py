@@ -60,11 +60,12 @@ def count_operations(
     """Return the operations of training and of sampling: 2 per weight and row, 6 with gradients."""
     weights = network_weights(n_coordinates, settings)
     training = settings.training
-    steps_per_epoch = math.ceil(n_rows / training.batch_size)
-    epochs: float = training.max_epochs
+    steps_per_pass = math.ceil(n_rows / training.batch_size)
+    steps_per_epoch = steps_per_pass * math.ceil(training.min_epoch_steps / steps_per_pass)
+    steps = training.max_epochs * steps_per_epoch
     if training.max_steps is not None:
-        epochs = min(epochs, math.ceil(training.max_steps / steps_per_epoch))
-    rows_seen = settings.em.rounds * epochs * n_rows
+        steps = min(steps, training.max_steps)
+    rows_seen = settings.em.rounds * steps * n_rows / steps_per_pass
     trained = 6.0 * weights * rows_seen * (2 if training.low_noise_pass else 1)
     one_chain = passes_per_chain(settings)
     point = 1 if settings.sampler.point == "one_pass" else settings.sampler.chains * one_chain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,6 +95,7 @@ def run_em(
                 place = (number - 1 + start + share * done / max(total, 1)) / rounds
                 report(round(1000 * place), 1000, f"round {number} of {rounds}, {what}")
 
+        started = time.perf_counter()
         targets = _round_targets(model, data, state, number, events)
         training = m_step(
             model,
@@ -103,16 +105,21 @@ def run_em(
             events,
             lambda done, total: told(done, total, 0.0, _TRAINING_SHARE, "training"),
         )
+        trained = time.perf_counter()
         sampler = sampler or Sampler(model, events)
         sampler.refresh()
         rows, expected = sampler.expect(
             data, lambda done, total: told(done, total, _TRAINING_SHARE, 0.4, "imputing")
         )
         completed, change = _complete(model, data, targets.encoded, rows, expected)
+        seconds = {
+            "training_seconds": trained - started,
+            "imputing_seconds": time.perf_counter() - trained,
+        }
         state = EMState(
             completed,
             number,
-            [*state.history, {"round": number, **training, "change": change}],
+            [*state.history, {"round": number, **training, "change": change, **seconds}],
         )
         if number == rounds or _settled(model, state):
             model.temperatures = _temperatures(model, data, rows, expected, events)
@@ -162,7 +169,11 @@ def _round_targets(
             events=events if number == 1 else None,
         )
     ramp = pseudo_missing_weight(settings.training.pseudo_missing, number, settings.em.rounds)
-    return RoundTargets(completed, model.standardizer.apply(completed, data.applicable), ramp)
+    return RoundTargets(
+        completed,
+        model.standardizer.apply(completed, data.applicable),
+        torch.tensor(ramp, device=model.device),
+    )
 
 
 def _complete(

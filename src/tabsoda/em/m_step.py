@@ -14,7 +14,7 @@ from tabsoda.em.calibration import calibrate_cutpoints
 from tabsoda.em.held_out_loss import held_out_loss
 from tabsoda.em.model import Model, new_denoiser
 from tabsoda.em.optimizer_step import OptimizerSteps
-from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss
+from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss, compiled_batch_loss
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.errors import TabSODAError
 from tabsoda.events import EventLog
@@ -59,8 +59,10 @@ def train_denoiser(
 ) -> dict[str, Any]:
     """Train until the watched loss stops improving, and keep the best weights (phase 2)."""
     settings = model.settings.training
-    steps_per_epoch = math.ceil(data.n_rows / settings.batch_size)
-    batch_size = data.n_rows // steps_per_epoch
+    steps_per_pass = math.ceil(data.n_rows / settings.batch_size)
+    batch_size = data.n_rows // steps_per_pass
+    passes = math.ceil(settings.min_epoch_steps / steps_per_pass)
+    steps_per_epoch = steps_per_pass * passes
     max_epochs = settings.max_epochs
     if settings.max_steps is not None:
         max_epochs = min(max_epochs, max(1, math.ceil(settings.max_steps / steps_per_epoch)))
@@ -72,7 +74,12 @@ def train_denoiser(
     def loss_of(rows: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         return batch_loss(model, data, targets, rows, keys).total
 
-    steps = OptimizerSteps(model, loss_of, batch_size, len(NOISE_USES), steps_per_epoch, events)
+    def fused_loss_of(rows: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        return compiled_batch_loss()(model, data, targets, rows, keys).total
+
+    steps = OptimizerSteps(
+        model, loss_of, fused_loss_of, batch_size, len(NOISE_USES), steps_per_epoch, events
+    )
     schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
         steps.optimizer, factor=settings.plateau_factor, patience=settings.plateau_patience
     )
@@ -81,7 +88,12 @@ def train_denoiser(
     best_weights = [parameter.detach().clone() for parameter in parameters]
     best, best_epoch, losses = math.inf, 0, []
     for epoch in range(1, max_epochs + 1):
-        rows = torch.randperm(data.n_rows, generator=order)[: steps_per_epoch * batch_size]
+        rows = torch.cat(
+            [
+                torch.randperm(data.n_rows, generator=order)[: steps_per_pass * batch_size]
+                for _ in range(passes)
+            ]
+        )
         keys = [
             [
                 stream_key(model.seed, "training", round_number, epoch, step, use)

@@ -6,13 +6,16 @@ arithmetic of a step takes less time than launching its operations one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
 from tabsoda.diffusion.network import SeededDropout
 from tabsoda.em.model import Model
 from tabsoda.events import EventLog
+
+# loss_of(rows, keys) returns a tensor of shape ().
+LossOf = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 _WARM_UP_STEPS = 3
 
@@ -26,6 +29,8 @@ class OptimizerSteps:
         Its denoiser is trained.
     loss_of : callable
         ``loss_of(rows, keys)`` returns a tensor of shape ().
+    fused_loss_of : callable
+        The same, compiled; used on CUDA devices where it works.
     batch_size, n_keys : int
         Fix the shapes of a step.
     steps_per_epoch : int
@@ -35,14 +40,15 @@ class OptimizerSteps:
     def __init__(
         self,
         model: Model,
-        loss_of: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+        loss_of: LossOf,
+        fused_loss_of: LossOf,
         batch_size: int,
         n_keys: int,
         steps_per_epoch: int,
         events: EventLog,
     ) -> None:
         self.model = model
-        self.loss_of = loss_of
+        self._averages = model.settings.training.average_decay > 0
         self.events = events
         device = model.device
         on_gpu = device.type == "cuda"
@@ -60,7 +66,10 @@ class OptimizerSteps:
         self._keys = torch.zeros(steps_per_epoch, n_keys, dtype=torch.int64, device=device)
         self._step = torch.zeros(1, dtype=torch.int64, device=device)
         self._loss = torch.zeros((), device=device)
-        self._graph = self._captured() if on_gpu else None
+        self._loss_of = loss_of
+        self._graph: torch.cuda.CUDAGraph | None = None
+        if on_gpu:
+            self._capture((("compiled", fused_loss_of), ("captured", loss_of)))
 
     def run_epoch(self, rows: torch.Tensor, keys: torch.Tensor, new_share: float) -> float:
         """Take one step per row of the tables and return the mean loss.
@@ -89,12 +98,15 @@ class OptimizerSteps:
         keys = self._keys.index_select(0, self._step)[0]
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", torch.bfloat16, enabled=self._on_gpu):
-            loss = self.loss_of(rows, keys)
+            loss = self._loss_of(rows, keys)
         loss.backward()
         self.optimizer.step()
         with torch.no_grad():
-            for average, new in zip(self.averaged, self.model.denoiser.parameters(), strict=True):
-                average.lerp_(new, self._new_share)
+            if self._averages:
+                for average, new in zip(
+                    self.averaged, self.model.denoiser.parameters(), strict=True
+                ):
+                    average.lerp_(new, self._new_share)
             self._loss += loss.detach()
             self._step.add_(1).remainder_(self._rows.shape[0])
 
@@ -102,7 +114,22 @@ class OptimizerSteps:
     def _on_gpu(self) -> bool:
         return self.model.device.type == "cuda"
 
-    def _captured(self) -> torch.cuda.CUDAGraph | None:
+    def _capture(self, ways: Sequence[tuple[str, LossOf]]) -> None:
+        """Capture a step in the first way that works; where none does, steps run eagerly."""
+        for name, loss_of in ways:
+            self._loss_of = loss_of
+            try:
+                self._graph = self._captured()
+            except torch.OutOfMemoryError:
+                raise
+            except (RuntimeError, OSError, ImportError, NotImplementedError) as error:
+                reason = next(iter(str(error).strip().splitlines()), "")
+                detail = f"not {name}: {type(error).__name__}, {reason}"
+                self.events.add("train", "training runs in a slower way", detail=detail)
+            else:
+                return
+
+    def _captured(self) -> torch.cuda.CUDAGraph:
         """Capture a step; the warm-up it needs must leave no trace in weights and moments."""
         parameters = list(self.model.denoiser.parameters())
         before = [parameter.detach().clone() for parameter in parameters]
@@ -121,12 +148,6 @@ class OptimizerSteps:
             self.optimizer.zero_grad(set_to_none=True)
             with torch.cuda.graph(graph):
                 self._advance()
-        except torch.OutOfMemoryError:
-            raise
-        except RuntimeError as error:
-            reason = next(iter(str(error).strip().splitlines()), "")
-            self.events.add("train", "training steps run one operation at a time", detail=reason)
-            return None
         finally:
             with torch.no_grad():
                 for parameter, average, saved in zip(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -25,13 +27,13 @@ class RoundTargets:
     Attributes
     ----------
     encoded, standardized : float32 tensor, shape (n, p)
-    ramp : float
-        Weight of imputed entries.
+    ramp : float32 tensor, shape ()
+        Weight of imputed entries; a tensor, so that a compiled step serves every round.
     """
 
     encoded: torch.Tensor
     standardized: torch.Tensor
-    ramp: float
+    ramp: torch.Tensor
 
 
 def batch_loss(
@@ -86,6 +88,12 @@ def batch_loss(
         model.standardizer.invert(decoded_from), model.cutpoints().detach()
     )
     return model.objective(prediction, noise_level, decoded, batch, targets.ramp)
+
+
+@functools.cache
+def compiled_batch_loss() -> Callable[..., LossTerms]:
+    """Return :func:`batch_loss` compiled, once per process: rounds of one shape share the code."""
+    return torch.compile(batch_loss, dynamic=False)
 
 
 def hide_some(
