@@ -212,8 +212,9 @@ class SamplerSettings(_Group):
     inner_decode: str = setting(
         "interval",
         "how a latent ordinal is decoded inside the loop: by its interval, or by the most probable "
-        "level at temperature 1 (the paper)",
-        choices=("interval", "mode"),
+        "level at temperature 1 (the paper); none: nothing is decoded, the mean of the chains goes "
+        "into the table as it is (DiffPuter)",
+        choices=("interval", "mode", "none"),
     )
     block_rows: int = setting(4096, "rows sampled at a time; changes memory, not results", low=1)
 

@@ -178,6 +178,34 @@ class Engine:
             draws[number - 1] = read(model.codec.decode_point(drawn, rule="interval"))
         return ImputedCells(rows, positions, draws, mode, median)
 
+    def level_probabilities(self, table: CodedTable) -> dict[int, NDArray[np.float64]]:
+        """Return how probable each level is, from the same estimate as :meth:`impute`.
+
+        Returns
+        -------
+        dict of int to ndarray of float64, shape (n_rows, n_levels)
+            By position, for the categorical columns that are modelled; NaN in rows that have no
+            missing cell.
+        """
+        self._check_columns(table)
+        model, codec = self.model, self.model.codec
+        if codec.layout.n_coordinates == 0:
+            return {}
+        keys = row_keys(table.values, table.states.states)
+        data = WorkingTable.build(table, codec, keys, model.device)
+        incomplete, expected = Sampler(model, self.events).expect(data)
+        if not incomplete.numel():
+            return {}
+        probabilities = codec.level_probabilities(
+            expected, model.temperatures, cutpoints=model.cutpoints().detach()
+        )
+        found = {}
+        for place, position in enumerate(codec.categorical_columns.tolist()):
+            n_levels = self.columns[position].n_levels
+            found[position] = np.full((table.shape[0], n_levels), np.nan)
+            found[position][incomplete.cpu().numpy()] = probabilities[:, place, :n_levels]
+        return found
+
     def _check_columns(self, table: CodedTable) -> None:
         for mine, theirs in zip(self.columns, table.columns, strict=False):
             if (mine.name, mine.kind, mine.levels) != (theirs.name, theirs.kind, theirs.levels):

@@ -184,12 +184,14 @@ def _complete(
     expected: torch.Tensor,
 ) -> tuple[torch.Tensor, float]:
     """Put what was imputed into the table, on the codes that answers have; say how far it moved."""
-    rule: Rule = "mode" if model.settings.sampler.inner_decode == "mode" else "interval"
-    codec = model.codec.with_cutpoints(model.encoder_cutpoints())
-    clean = codec.reencode(
-        expected, 1.0, rule, cutpoints=model.cutpoints().detach() if rule == "mode" else None
-    )
-    imputed = torch.from_numpy(clean).to(model.device)
+    imputed = expected
+    if model.settings.sampler.inner_decode != "none":
+        rule: Rule = "mode" if model.settings.sampler.inner_decode == "mode" else "interval"
+        codec = model.codec.with_cutpoints(model.encoder_cutpoints())
+        clean = codec.reencode(
+            expected, 1.0, rule, cutpoints=model.cutpoints().detach() if rule == "mode" else None
+        )
+        imputed = torch.from_numpy(clean).to(model.device)
     to_impute = data.to_impute[rows]
     moved = ((imputed - before[rows]) / model.standardizer.scale)[to_impute]
     change = float(moved.square().mean().sqrt()) if moved.numel() else 0.0
