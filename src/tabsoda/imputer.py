@@ -17,7 +17,7 @@ from tabsoda.em.model_files import load_engine, save_engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
-from tabsoda.imputer_input import PreparedTable, prepare
+from tabsoda.imputer_input import prepare
 from tabsoda.schema.schema import Schema
 from tabsoda.settings import Settings
 
@@ -157,6 +157,18 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         self.events_ = EventLog([*prepared.events, *self.engine_.events])
         return self
 
+    def fit_transform(self, X: Any, y: None = None, *, skip_mask: Any = None, **fit: Any) -> Any:
+        """Learn from a survey, and return it with missing cells filled.
+
+        Parameters
+        ----------
+        X, y, skip_mask
+            As in :meth:`fit`; the mask holds for both.
+        **fit
+            ``sample_weight``, ``checkpoint`` and ``report`` of :meth:`fit`.
+        """
+        return self.fit(X, y, skip_mask=skip_mask, **fit).transform(X, skip_mask=skip_mask)
+
     def transform(self, X: Any, *, skip_mask: Any = None) -> Any:
         """Return the table with missing cells filled by their point estimate (ordinals by mode).
 
@@ -193,13 +205,13 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         n_draws = self.n_imputations if m is None else m
-        if not isinstance(n_draws, int) or n_draws < 0:
+        if not isinstance(n_draws, int | np.integer) or n_draws < 0:
             raise InputError(
                 "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
             )
         self._validate(X, reset=False)
-        prepared = self._prepared(X, skip_mask)
-        cells = self.engine_.impute(prepared.table, n_draws, report)
+        prepared = prepare(X, self.schema_, skip_mask, self.rules_)
+        cells = self.engine_.impute(prepared.table, int(n_draws), report)
         return Imputations(
             prepared.table,
             cells,
@@ -209,12 +221,6 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             self.history_,
             EventLog([*self.events_, *prepared.events]),
         )
-
-    def _prepared(self, X: Any, skip_mask: Any) -> PreparedTable:
-        prepared = prepare(X, self.schema_, skip_mask, self.rules_)
-        if prepared.survey is None:
-            prepared = prepared.with_columns(self.engine_.columns)
-        return prepared
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the column names; they are those that went in."""
@@ -250,7 +256,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         """Read a model that :meth:`save` wrote; no code in it is executed."""
         folder = Path(folder)
         engine = load_engine(folder, device)
-        imputer = cls(device=device, random_state=engine.model.seed)
+        settings = engine.model.settings.to_dict()
+        imputer = cls(settings=settings, device=device, random_state=engine.model.seed)
         imputer.engine_ = engine
         imputer.schema_ = imputer.rules_ = None
         if (folder / "survey.toml").exists():
@@ -265,7 +272,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         imputer.n_features_in_ = len(names)
         if imputer.schema_ is not None:
             imputer.feature_names_in_ = np.array(names, dtype=object)
-        imputer.settings_ = engine.model.settings.to_dict()
+        imputer.settings_ = settings
         imputer.history_ = engine.history
         imputer.events_ = engine.events
         return imputer
@@ -274,13 +281,18 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
     def _mines(self) -> bool:
         return self.skips == "mine"
 
+    def _plain_array(self, reset: bool) -> bool:
+        return (self.description if reset else self.schema_) is None
+
     def _validate(self, X: Any, *, reset: bool) -> None:
         """Let scikit-learn check names and number of columns of arrays and frames."""
         if not hasattr(X, "shape") and not isinstance(X, list | tuple):
             return
         if not hasattr(X, "columns") and not hasattr(X, "column_names"):
+            # Described arrays may hold texts; the description says what is allowed.
+            dtype = np.float64 if self._plain_array(reset) else None
             X = check_array(
-                X, dtype=np.float64, ensure_all_finite="allow-nan", estimator=self, input_name="X"
+                X, dtype=dtype, ensure_all_finite="allow-nan", estimator=self, input_name="X"
             )
         validate_data(self, X, reset=reset, skip_check_array=True)
 

@@ -27,8 +27,8 @@ class PreparedTable:
     table : CodedTable
     survey : Survey or None
         None for plain arrays.
-    original : frame or None
-        The frame that was put in.
+    original : frame, array or None
+        What was put in, where it was a frame or a described array.
     events : EventLog
     """
 
@@ -41,14 +41,6 @@ class PreparedTable:
         """Return the same table under other states."""
         survey = None if self.survey is None else self.survey.with_states(states)
         return replace(self, table=self.table.with_states(states), survey=survey)
-
-    def with_columns(self, columns: tuple[Column, ...]) -> PreparedTable:
-        """Name the columns of a plain array as they were named when it was fitted."""
-        if len(columns) != len(self.table.columns):
-            return self
-        names = tuple(column.name for column in columns)
-        states = CellStates(self.table.states.states, self.table.states.reasons, names)
-        return replace(self, table=CodedTable(columns, self.table.values, states))
 
     def mined(self, report: Callable[[int, int, str], None] | None) -> tuple[PreparedTable, Any]:
         """Mine the routing rules, and return the table under the mined states with the rules."""
@@ -85,7 +77,7 @@ def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTab
     elif hasattr(X, "columns") or hasattr(X, "column_names"):
         prepared = _from_survey(X, description, skip_mask, X)
     elif description is not None:
-        prepared = _from_survey(_array_frame(X), description, skip_mask, None)
+        prepared = _from_survey(_array_frame(X), description, skip_mask, np.asarray(X))
     else:
         prepared = _from_array(X, skip_mask)
     if rules is not None:
@@ -105,8 +97,8 @@ def _from_array(X: Any, skip_mask: Any) -> PreparedTable:
     columns = tuple(
         Column(f"x{number}", ColumnKind.CONTINUOUS) for number in range(values.shape[1])
     )
-    skipped = None if skip_mask is None else np.asarray(skip_mask, dtype=bool)
-    return PreparedTable(CodedTable.from_values(columns, values, skipped))
+    prepared = PreparedTable(CodedTable.from_values(columns, values))
+    return prepared if skip_mask is None else _masked(prepared, np.asarray(skip_mask))
 
 
 def _array_frame(X: Any) -> Any:

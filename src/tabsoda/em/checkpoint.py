@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
 from tabsoda._internal.files import atomic_path, write_json
+from tabsoda._version import __version__
 from tabsoda.em.loop import EMState
 from tabsoda.em.model import Model
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.events import Event, EventLog
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
+
+_NOT_USED = "earlier rounds not used"
 
 
 class Checkpoint:
@@ -45,7 +48,8 @@ class Checkpoint:
         self._text = folder / "round.json"
         digest = hashlib.sha256(table.values.tobytes())
         digest.update(table.states.states.tobytes())
-        digest.update(json.dumps([table.names, settings.to_dict(), seed]).encode())
+        columns = [(c.name, c.kind.value, c.n_levels) for c in table.columns]
+        digest.update(json.dumps([__version__, columns, settings.to_dict(), seed]).encode())
         digest.update(b"" if weights is None else weights.tobytes())
         self._run = digest.hexdigest()
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,14 +86,12 @@ class Checkpoint:
         try:
             with safe_open(self._tensors, framework="pt") as file:
                 content = json.loads((file.metadata() or {}).get("state", "{}"))
-        except (SafetensorError, json.JSONDecodeError):
-            content = {}
+        except (SafetensorError, OSError, json.JSONDecodeError):
+            events.add("train", _NOT_USED, detail="the saved round cannot be read")
+            return None
         if content.get("run") != self._run:
-            events.add(
-                "train",
-                "earlier rounds not used",
-                detail="the saved round belongs to another table, other settings or another seed",
-            )
+            reason = "the saved round belongs to another table, other settings or another seed"
+            events.add("train", _NOT_USED, detail=reason)
             return None
         tensors = {k: v.to(model.device) for k, v in load_file(self._tensors).items()}
 

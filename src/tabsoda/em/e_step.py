@@ -11,7 +11,7 @@ from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.denoiser import sampling_copy
 from tabsoda.diffusion.reverse_process import ReverseProcess
 from tabsoda.diffusion.reverse_sampler import SampledRows, start_state
-from tabsoda.em.model import Model
+from tabsoda.em.model import Model, diverged
 from tabsoda.em.working_table import WorkingTable, chain_key
 from tabsoda.events import EventLog
 
@@ -104,6 +104,8 @@ class Sampler:
                 data.levels[rows],
             )
             encoded[place] = self.model.standardizer.invert(complete(block))
+            if not encoded[place].isfinite().all():
+                raise diverged(self.model, "the imputed values are no finite numbers")
             if report is not None:
                 report(number, len(blocks))
         return incomplete, encoded

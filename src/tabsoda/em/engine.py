@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
@@ -19,6 +18,7 @@ from tabsoda._internal.randomness import row_keys
 from tabsoda.em.checkpoint import Checkpoint
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.loop import EMState, initial_state, run_em
+from tabsoda.em.memory import check_memory, enough_memory
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable, canonical_order, hold_out_cells
 from tabsoda.encoding.table_codec import TableCodec
@@ -90,24 +90,30 @@ class Engine:
         chosen = resolve_device(device, events)
         kinds = [column.kind for column in table.columns]
         settings = settings.resolve(len(kinds), kinds.count(ColumnKind.CONTINUOUS))
-        order, keys = canonical_order(table)
+        weights = None if row_weights is None else _checked_weights(row_weights, table)
+        order, keys = canonical_order(table, weights)
         ordered = table.rows(order)
-        weights = None if row_weights is None else _checked_weights(row_weights, table)[order]
+        weights = None if weights is None else weights[order]
         held_out = _held_out(ordered, settings, seed)
         codec = TableCodec.fit(
             ordered, ordered.states.answered & ~held_out, settings.encoding, events
         )
-        model = Model.start(codec, settings, seed, chosen)
+        if settings.training.monitor == "held_out" and not held_out[:, codec.modelled].any():
+            settings = settings.replace(training={"monitor": "training_loss"})
+            events.add("train", "training loss watched", detail="no answer could be held out")
+        with enough_memory():
+            model = Model.start(codec, settings, seed, chosen)
         saved = Checkpoint(checkpoint, ordered, settings, seed, weights) if checkpoint else None
         if codec.layout.n_coordinates == 0:
             events.add("train", "nothing to train", detail="no column has two different answers")
             return cls(table.columns, model, [], events)
-        data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights)
-        _check_memory(data)
-        state: EMState | None = saved.load(model, events) if saved else None
-        state = state or initial_state(model, data)
         after_round = (lambda done: saved.save(model, done, events)) if saved else None
-        state = run_em(model, data, state, events, after_round=after_round, report=report)
+        with enough_memory():
+            data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights)
+            check_memory(data)
+            state: EMState | None = saved.load(model, events) if saved else None
+            state = state or initial_state(model, data)
+            state = run_em(model, data, state, events, after_round=after_round, report=report)
         return cls(table.columns, model, state.history, events)
 
     def impute(
@@ -134,18 +140,22 @@ class Engine:
         missing = table.states.missing
         fillable = model.codec.modelled | ~np.isnan(model.codec.pass_value)
         rows, positions = np.nonzero(missing & fillable)
-        cells = ImputedCells(
-            rows,
-            positions,
-            np.empty((n_draws, rows.size)),
-            np.empty(rows.size),
-            np.empty(rows.size),
-        )
-        if not rows.size:
-            return cells
-        if layout.n_coordinates == 0:
+        if not rows.size or layout.n_coordinates == 0:
             filled = model.codec.pass_value[positions]
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
+        with enough_memory():
+            return self._sample(table, rows, positions, n_draws, report)
+
+    def _sample(
+        self,
+        table: CodedTable,
+        rows: NDArray[np.int64],
+        positions: NDArray[np.int64],
+        n_draws: int,
+        report: Report | None,
+    ) -> ImputedCells:
+        """Estimate and draw the cells at these rows and positions."""
+        model = self.model
         keys = row_keys(table.values, table.states.states)
         data = WorkingTable.build(table, model.codec, keys, model.device)
         sampler = Sampler(model, self.events)
@@ -262,20 +272,3 @@ def _checked_weights(weights: NDArray[np.float64], table: CodedTable) -> NDArray
             expected="numbers of at least 0, one of them above 0",
         )
     return weights
-
-
-def _check_memory(data: WorkingTable) -> None:
-    """Stop before the work starts where it would certainly not fit."""
-    device = data.encoded.device
-    if device.type != "cuda":
-        return
-    free, _ = torch.cuda.mem_get_info(device)
-    # Targets, their standardised copy and the completed table are all as large as the encoded one.
-    wanted = 4 * data.encoded.numel() * data.encoded.element_size()
-    if wanted > free:
-        raise InputError(
-            "The device has too little memory for this table",
-            found=f"{free / 2**30:.1f} GiB free",
-            expected=f"at least {wanted / 2**30:.1f} GiB",
-            next_step="Use device='cpu', or fewer rows",
-        )

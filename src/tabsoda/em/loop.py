@@ -96,6 +96,8 @@ def run_em(
                 report(round(1000 * place), 1000, f"round {number} of {rounds}, {what}")
 
         started = time.perf_counter()
+        if number > 1 and model.has_latents and model.settings.encoding.shared_cutpoints:
+            data = _follow_cutpoints(model, data)
         targets = _round_targets(model, data, state, number, events)
         training = m_step(
             model,
@@ -140,22 +142,28 @@ def _settled(model: Model, state: EMState) -> bool:
     )
 
 
+def _follow_cutpoints(model: Model, data: WorkingTable) -> WorkingTable:
+    """Encode answers by the learned cutpoints, for this round's training and its sampler alike."""
+    model.codec = model.codec.with_cutpoints(model.cutpoints())
+    objective = model.objective
+    return data.with_interval_means(
+        model.encoder_cutpoints(), objective.ordinal_columns, objective.ordinal_coordinates
+    )
+
+
 def _round_targets(
     model: Model, data: WorkingTable, state: EMState, number: int, events: EventLog
 ) -> RoundTargets:
     """Draw the latents of answers anew, refresh the standardiser, and set the ramp."""
     settings = model.settings
     encoded = data.encoded
-    if number > 1 and model.has_latents:
-        if settings.encoding.shared_cutpoints:
-            model.codec = model.codec.with_cutpoints(model.cutpoints())
-        if settings.encoding.latent_draws:
-            encoded = data.draw_latents(
-                model.encoder_cutpoints(),
-                model.objective.ordinal_columns,
-                model.objective.ordinal_coordinates,
-                stream_key(model.seed, "latents", number),
-            )
+    if number > 1 and settings.encoding.latent_draws:
+        encoded = data.draw_latents(
+            model.encoder_cutpoints(),
+            model.objective.ordinal_columns,
+            model.objective.ordinal_coordinates,
+            stream_key(model.seed, "latents", number),
+        )
     completed = torch.where(data.visible, encoded, state.completed)
     refresh = settings.encoding.standardizer_refresh
     if number == 1 or refresh == "each_round":

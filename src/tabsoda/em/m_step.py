@@ -12,11 +12,10 @@ from tabsoda._internal.randomness import stream_key, torch_generator
 from tabsoda.diffusion.network import seed_dropout
 from tabsoda.em.calibration import calibrate_cutpoints
 from tabsoda.em.held_out_loss import held_out_loss
-from tabsoda.em.model import Model, new_denoiser
+from tabsoda.em.model import Model, diverged, new_denoiser
 from tabsoda.em.optimizer_step import OptimizerSteps
 from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss, compiled_batch_loss
 from tabsoda.em.working_table import WorkingTable
-from tabsoda.errors import TabSODAError
 from tabsoda.events import EventLog
 
 # Tells how far a round's training is: report(done, total).
@@ -62,10 +61,10 @@ def train_denoiser(
     steps_per_pass = math.ceil(data.n_rows / settings.batch_size)
     batch_size = data.n_rows // steps_per_pass
     passes = math.ceil(settings.min_epoch_steps / steps_per_pass)
-    steps_per_epoch = steps_per_pass * passes
-    max_epochs = settings.max_epochs
+    max_epochs, steps_per_epoch = settings.max_epochs, steps_per_pass * passes
     if settings.max_steps is not None:
-        max_epochs = min(max_epochs, max(1, math.ceil(settings.max_steps / steps_per_epoch)))
+        steps_per_epoch = min(steps_per_epoch, settings.max_steps)
+        max_epochs = min(max_epochs, settings.max_steps // steps_per_epoch)
     seed_dropout(
         model.denoiser, torch_generator(model.seed, "dropout", round_number, device=model.device)
     )
@@ -102,20 +101,16 @@ def train_denoiser(
             for step in range(steps_per_epoch)
         ]
         new_share = _new_share(settings.average_decay, (epoch - 1) * steps_per_epoch)
-        loss = steps.run_epoch(
-            rows.view(steps_per_epoch, batch_size), torch.tensor(keys), new_share
-        )
-        if not math.isfinite(loss):
-            raise TabSODAError(
-                f"The training loss became {loss} in round {round_number}, epoch {epoch}. "
-                f"Lower training.learning_rate (now {settings.learning_rate:g}), or look for "
-                "extreme values in continuous columns and use encoding.continuous='normal_score'."
-            )
+        rows = rows[: steps_per_epoch * batch_size].view(steps_per_epoch, batch_size)
+        loss = steps.run_epoch(rows, torch.tensor(keys), new_share)
         weights: Sequence[torch.Tensor] = parameters
         if settings.average_decay > 0:
             weights = steps.averaged
         if settings.monitor == "held_out":
-            loss = held_out_loss(model, data, weights)
+            # A NaN of the steps must not hide behind a finite average of weights.
+            loss = held_out_loss(model, data, weights) if math.isfinite(loss) else loss
+        if not math.isfinite(loss):
+            raise diverged(model, f"the loss became {loss} in round {round_number}, epoch {epoch}")
         losses.append(loss)
         schedule.step(loss)
         if loss < best:

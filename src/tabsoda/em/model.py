@@ -14,6 +14,7 @@ from tabsoda.diffusion.objective import Objective
 from tabsoda.encoding.cutpoints import Cutpoints
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.errors import TabSODAError
 from tabsoda.settings import Settings
 
 
@@ -82,10 +83,20 @@ class Model:
         return torch.from_numpy(self.codec.cutpoints).to(self.device)
 
 
+def diverged(model: Model, what: str) -> TabSODAError:
+    """Return the error that tells what to do when training ran away."""
+    return TabSODAError(
+        f"Training did not converge: {what}. Lower training.learning_rate (now "
+        f"{model.settings.training.learning_rate:g}), or look for extreme values in continuous "
+        "columns and use encoding.continuous='normal_score'."
+    )
+
+
 def new_denoiser(codec: TableCodec, settings: Settings, seed: int) -> Denoiser:
     """Build an untrained denoiser on the CPU."""
     return build_denoiser(
-        codec.layout.n_coordinates,
+        # A table in which nothing varies has no coordinate, but its model is saved all the same.
+        max(codec.layout.n_coordinates, 1),
         settings.backbone,
         settings.noise.data_scale,
         settings.training.conditioning,

@@ -18,7 +18,7 @@ from tabsoda.em.engine import Engine
 from tabsoda.em.model import Model
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec
-from tabsoda.errors import InputError
+from tabsoda.errors import DeviceError, InputError
 from tabsoda.events import Event, EventLog
 from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.settings import Settings
@@ -68,25 +68,36 @@ def load_engine(folder: Path, device: str = "auto") -> Engine:
     except (OSError, SafetensorError) as error:
         raise _broken(folder / _TENSORS, str(error)) from error
     try:
-        return _assemble(content, tensors, device)
-    except (KeyError, TypeError, RuntimeError, AttributeError) as error:
+        return _assemble(content, tensors, resolve_device(device))
+    except DeviceError:
+        raise
+    except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise _broken(folder, f"{type(error).__name__}: {error}") from error
 
 
-def _assemble(content: dict[str, Any], tensors: dict[str, torch.Tensor], device: str) -> Engine:
+def _assemble(
+    content: dict[str, Any], tensors: dict[str, torch.Tensor], device: torch.device
+) -> Engine:
     events = EventLog([Event(**event) for event in content["events"]])
     settings = Settings.from_dict(content["settings"])
     arrays = {k: v.numpy() for k, v in _part(tensors, "codec.").items()}
     codec = TableCodec.from_state(arrays, content["codec"])
-    model = Model.start(codec, settings, int(content["seed"]), resolve_device(device))
+    model = Model.start(codec, settings, int(content["seed"]), device)
     model.denoiser.load_state_dict(_part(tensors, "denoiser."))
     model.denoiser.eval()
     model.cutpoints.load_state_dict(_part(tensors, "cutpoints."))
-    model.standardizer = Standardizer(
-        tensors["standardizer.mean"], tensors["standardizer.scale"]
-    ).to(model.device)
-    model.temperatures = tensors["temperatures"].numpy()
+    mean, scale = tensors["standardizer.mean"], tensors["standardizer.scale"]
+    temperatures = tensors["temperatures"].numpy()
     columns = tuple(_column(entry) for entry in content["columns"])
+    if (
+        mean.shape != model.standardizer.mean.shape
+        or scale.shape != model.standardizer.scale.shape
+        or temperatures.shape != model.temperatures.shape
+        or tuple(column.name for column in columns) != codec.names
+    ):
+        raise ValueError("columns, standardizer or temperatures do not fit the encoding")
+    model.standardizer = Standardizer(mean, scale).to(model.device)
+    model.temperatures = temperatures
     return Engine(columns, model, content["history"], events)
 
 

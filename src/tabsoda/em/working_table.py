@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import keyed_uniforms, numpy_generator, row_keys, stream_key
-from tabsoda.encoding.ordinal_latent import truncated_normal_draw
+from tabsoda.encoding.ordinal_latent import interval_means, truncated_normal_draw
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.table import CodedTable
 
 
-def canonical_order(table: CodedTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def canonical_order(
+    table: CodedTable, weights: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return an order of the rows that depends on their content alone, and the keys in that order.
 
-    Training visits rows in this order, so that shuffling the file changes nothing.
+    Training visits rows in this order, so that shuffling the file changes nothing. Rows with equal
+    answers are told apart by their weights.
     """
-    keys = row_keys(table.values, table.states.states)
+    first = np.arange(table.shape[0]) if weights is None else np.argsort(weights, kind="stable")
+    keys = row_keys(table.values[first], table.states.states[first])
     order = np.argsort(keys, kind="stable")
-    return order, keys[order]
+    return first[order], keys[order]
 
 
 def hold_out_cells(
@@ -135,6 +139,18 @@ class WorkingTable:
     def incomplete_rows(self) -> torch.Tensor:
         """Return the rows that have an entry to impute; only these are sampled."""
         return torch.nonzero(self.to_impute.any(dim=1)).ravel()
+
+    def with_interval_means(
+        self, cutpoints: torch.Tensor, columns: torch.Tensor, coordinates: torch.Tensor
+    ) -> WorkingTable:
+        """Return the table with its visible latents at the interval means of other cutpoints.
+
+        Parameters as in :meth:`draw_latents`.
+        """
+        means = interval_means(cutpoints).T.gather(0, self.levels[:, columns])
+        encoded = self.encoded.clone()
+        encoded[:, coordinates] = torch.where(self.visible[:, coordinates], means, 0.0)
+        return replace(self, encoded=encoded)
 
     def draw_latents(
         self, cutpoints: torch.Tensor, columns: torch.Tensor, coordinates: torch.Tensor, key: int

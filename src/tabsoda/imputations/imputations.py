@@ -57,8 +57,8 @@ class Imputations:
     cells : ImputedCells
     survey : Survey or None
         Where the table came from; None when it came from a plain array.
-    original : frame or None
-        The data frame that was put in, whose kind, index and types come back.
+    original : frame, array or None
+        The data frame or described array that was put in, whose kind, index and types come back.
     settings : dict
         Resolved settings of the run.
     history : list of dict
@@ -82,11 +82,12 @@ class Imputations:
 
     def values(self, number: int) -> Values:
         """Return draw ``number`` (from 1) as coded values, NaN at skips; shape (n, d)."""
-        if not 1 <= number <= len(self):
+        whole = isinstance(number, int | np.integer)
+        if not whole or not 1 <= number <= len(self):
             raise InputError(
                 "There is no such imputation",
                 found=str(number),
-                expected=f"a number from 1 to {len(self)}",
+                expected=f"a whole number from 1 to {len(self)}" if len(self) else "none was drawn",
             )
         return self._filled(self.cells.draws[number - 1])
 
@@ -123,6 +124,8 @@ class Imputations:
         table = restore(values, self.table, self.survey)
         if self.original is None:
             return table
+        if isinstance(self.original, np.ndarray):
+            return table.to_numpy().astype(self.original.dtype)
         from tabsoda.reading.frames import like_input
 
         return like_input(table, self.original)
