@@ -6,6 +6,7 @@ A setting's meaning, default and bounds stand in one place. ``Settings.resolve``
 
 from __future__ import annotations
 
+import math
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -35,6 +36,11 @@ class _Group:
                 _check(type(self).__name__, item.name, getattr(self, item.name), item)
 
 
+def _is_number(value: Any) -> bool:
+    """Whether this is a finite number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _check(group: str, name: str, value: Any, item: Any) -> None:
     low, high, choices = (item.metadata[key] for key in ("low", "high", "choices"))
     kind = type(item.default) if item.default is not MISSING else None
@@ -44,16 +50,16 @@ def _check(group: str, name: str, value: Any, item: Any) -> None:
     elif kind is bool:
         problem = None if isinstance(value, bool) else "True or False"
     elif kind is tuple:
-        whole = isinstance(value, tuple) and all(isinstance(v, int | float) for v in value)
-        problem = None if whole and len(value) > 0 else "a tuple of numbers"
+        numbers = isinstance(value, tuple) and all(_is_number(v) for v in value)
+        problem = None if numbers and len(value) > 0 else "a tuple of numbers"
         if problem is None and low is not None and min(value) < low:
             problem = f"numbers of at least {low:g}"
     elif value is None:
         problem = None if item.default is None else "a number"
     else:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or (kind is int and not isinstance(value, int)):
-            problem = "a whole number" if kind is int else "a number"
+        counts = "int" in str(item.type)
+        if not _is_number(value) or (counts and not isinstance(value, int)):
+            problem = "a whole number" if counts else "a number"
         elif (low is not None and value < low) or (high is not None and value > high):
             bounds = (f"from {low:g}" if low is not None else "", f"to {high:g}" if high else "")
             problem = f"a number {' '.join(bounds)}"
