@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -14,3 +15,61 @@ def surveys() -> Path:
     if not folder.is_dir():
         pytest.skip("the real surveys are not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def mixed_table():
+    """Return a maker of small tables with every kind of column, blanks and skips."""
+    from tabsoda.schema import Column, ColumnKind
+    from tabsoda.table import CodedTable
+
+    columns = (
+        Column("sex", ColumnKind.NOMINAL, levels=("f", "m")),
+        Column("age", ColumnKind.CONTINUOUS),
+        Column("region", ColumnKind.NOMINAL, levels=tuple(range(5))),
+        Column("likes", ColumnKind.ORDINAL, levels=tuple("abcde")),
+        Column("rarely", ColumnKind.ORDINAL, levels=(1, 2, 3)),
+        Column("income", ColumnKind.CONTINUOUS),
+        Column("agrees", ColumnKind.ORDINAL, levels=(1, 2, 3)),
+        Column("pregnant", ColumnKind.NOMINAL, levels=("yes", "no")),
+    )
+
+    def make(n_rows: int = 120, seed: int = 0) -> CodedTable:
+        rng = np.random.default_rng(seed)
+        taste = rng.normal(size=n_rows)
+        values = np.column_stack(
+            [
+                rng.integers(0, 2, n_rows),
+                np.round(40 + 10 * taste + 3 * rng.normal(size=n_rows)),
+                rng.integers(0, 5, n_rows),
+                np.digitize(taste + 0.5 * rng.normal(size=n_rows), [-1, -0.3, 0.3, 1]),
+                rng.choice(3, n_rows, p=[0.8, 0.1, 0.1]),
+                np.exp(taste + rng.normal(size=n_rows)),
+                np.digitize(taste + 0.5 * rng.normal(size=n_rows), [-0.5, 0.5]),
+                rng.integers(0, 2, n_rows),
+            ]
+        ).astype(float)
+        skipped = np.zeros(values.shape, dtype=bool)
+        skipped[:, 7] = values[:, 0] == 1
+        values[skipped | (rng.random(values.shape) < 0.15)] = np.nan
+        return CodedTable.from_values(columns, values, skipped)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_settings():
+    """Return a maker of settings that fit in a fraction of a second, near a preset."""
+    from tabsoda.settings import Settings
+
+    def make(preset: str = "small", **changes: dict) -> Settings:
+        training = {"max_steps": 12, "min_epoch_steps": 4, "batch_size": 64, "calibration_steps": 8}
+        settings = Settings.preset(preset).replace(
+            backbone={"width": 16},
+            training=training,
+            sampler={"steps": 4, "chains": 2},
+            em={"rounds": 2},
+        )
+        return settings.replace(**changes)
+
+    return make

@@ -69,7 +69,7 @@ class CodedTable:
                         found=f"positions {answers.min():g} to {answers.max():g}",
                         expected=f"0 to {column.n_levels - 1}",
                     )
-        if np.isfinite(self.values[~answered]).any():
+        if not np.isnan(self.values[~answered]).all():
             cleaned = self.values.copy()
             cleaned[~answered] = np.nan
             object.__setattr__(self, "values", cleaned)
