@@ -114,6 +114,13 @@ class NoiseSettings(_Group):
     log_mean: float = setting(-1.2, "mean of the log noise level in training")
     log_sd: float = setting(1.2, "standard deviation of the log noise level in training", low=0)
     data_scale: float = setting(0.5, "standard deviation of the standardised coordinates", low=1e-3)
+    top_share: float = setting(
+        0.0,
+        "share of training rows at the highest noise level, which log-normal noise hardly "
+        "ever reaches; one-pass point estimates are made there",
+        low=0,
+        high=1,
+    )
 
 
 @dataclass(frozen=True)
@@ -376,6 +383,7 @@ _PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     },
     # For a laptop: visible cells enter clean, so few steps and chains are enough.
     "small": {
+        "noise": {"top_share": 0.5},
         "backbone": {"width": 256, "dropout": 0.2},
         "training": {
             "conditioning": "clean",

@@ -21,6 +21,9 @@ class DenoiserInput(NamedTuple):
     levels : int64 tensor, shape (B, d), optional
         Answers of categorical columns by column, for backbones that embed them; meaningful only
         where the column is visible.
+    unknown : bool tensor, shape (B, p), optional
+        Entries of which nothing is known, not even a noisy value: truly missing ones in training.
+        Their state is 0.
     """
 
     state: torch.Tensor
@@ -28,6 +31,7 @@ class DenoiserInput(NamedTuple):
     visible: torch.Tensor
     skipped: torch.Tensor
     levels: torch.Tensor | None = None
+    unknown: torch.Tensor | None = None
 
 
 class Backbone(nn.Module):

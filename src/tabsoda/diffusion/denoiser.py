@@ -88,6 +88,7 @@ class Denoiser(nn.Module):
         visible: torch.Tensor,
         skipped: torch.Tensor,
         levels: torch.Tensor | None = None,
+        unknown: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Denoise a batch.
 
@@ -100,8 +101,10 @@ class Denoiser(nn.Module):
         visible, skipped : bool tensor, shape (B, p)
         levels : int64 tensor, shape (B, d), optional
             Passed through to the backbone.
+        unknown : bool tensor, shape (B, p), optional
+            Entries whose state must not be believed; none in sampling.
         """
-        return self.with_hidden(state, noise_level, visible, skipped, levels)[0]
+        return self.with_hidden(state, noise_level, visible, skipped, levels, unknown)[0]
 
     def with_hidden(
         self,
@@ -110,15 +113,16 @@ class Denoiser(nn.Module):
         visible: torch.Tensor,
         skipped: torch.Tensor,
         levels: torch.Tensor | None = None,
+        unknown: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Denoise as :meth:`forward`; also return the hidden layer, for decoder heads."""
         scalings = preconditioning(noise_level, self.data_scale)
         residual, output, scale_in = (s[:, None] for s in scalings[:3])
-        state = state.masked_fill(skipped, 0.0)
+        state = state.masked_fill(skipped if unknown is None else skipped | unknown, 0.0)
         scaled = scale_in * state
         if self.conditioning == "clean":
             scaled = torch.where(visible, state / self.data_scale, scaled)
-        inputs = DenoiserInput(scaled, scalings.noise_label, visible, skipped, levels)
+        inputs = DenoiserInput(scaled, scalings.noise_label, visible, skipped, levels, unknown)
         predicted, hidden = self.backbone(inputs)
         clean = residual * state + output * predicted.to(torch.float32)
         if self.conditioning == "clean":

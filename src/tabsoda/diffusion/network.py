@@ -122,7 +122,9 @@ class MLPBackbone(Backbone):
         dtype = self.read_out.weight.dtype
         parts = [inputs.state.to(dtype)]
         if self.sees_visible:
-            parts.append(inputs.visible.to(dtype))
+            known = inputs.visible.to(dtype)
+            # 1 visible, 0 noisy, -1 unknown: a truly missing entry is no noisy answer.
+            parts.append(known if inputs.unknown is None else known - inputs.unknown.to(dtype))
         if self.sees_skips:
             parts.append(inputs.skipped.to(dtype))
         embedded = self.embed_noise(noise_features(inputs.noise_label, self.width).to(dtype))

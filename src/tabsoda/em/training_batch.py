@@ -15,7 +15,7 @@ from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable
 
 # What a batch draws noise for; each gets a key of its own at each step.
-NOISE_USES = ("level", "noise", "low noise", "share", "hide")
+NOISE_USES = ("level", "noise", "low noise", "share", "hide", "top")
 # A row hides at least and at most this share of its visible cells.
 HIDDEN_SHARE = (0.05, 0.95)
 
@@ -56,11 +56,17 @@ def batch_loss(
     noise_level = training_noise(
         settings.noise.log_mean, settings.noise.log_sd, keyed_normals(keys[0], row_keys, 1)[:, 0]
     )
+    if settings.noise.top_share > 0:
+        at_top = keyed_uniforms(keys[5], row_keys, 1)[:, 0] < settings.noise.top_share
+        noise_level = noise_level.masked_fill(at_top, settings.sampler.noise_max)
     normals = keyed_normals(keys[1], row_keys, n_coordinates)
     visible_columns = data.visible_columns[rows]
+    unknown = None
     if settings.training.conditioning == "clean":
         supervised = hide_some(visible_columns, row_keys, keys[3], keys[4])
         visible = data.visible[rows] & ~supervised[:, model.objective.column_of]
+        # Until imputations count, what stands in a missing cell is a filler, not a noisy answer.
+        unknown = data.to_impute[rows] & (targets.ramp == 0)
         state = noisy_state(clean, noise_level, normals, applicable, held_clean=visible)
     else:
         supervised = visible_columns
@@ -75,7 +81,7 @@ def batch_loss(
         applicable=applicable,
         row_weight=data.row_weights[rows],
     )
-    prediction = model.denoiser(state, noise_level, visible, ~applicable, batch.levels)
+    prediction = model.denoiser(state, noise_level, visible, ~applicable, batch.levels, unknown)
     decoded_from = prediction
     if settings.training.low_noise_pass:
         low = torch.full_like(noise_level, settings.training.calibration_noise)
@@ -83,7 +89,7 @@ def batch_loss(
         low_state = noisy_state(
             clean, low, low_normals, applicable, visible if _is_clean(model) else None
         )
-        decoded_from = model.denoiser(low_state, low, visible, ~applicable, batch.levels)
+        decoded_from = model.denoiser(low_state, low, visible, ~applicable, batch.levels, unknown)
     decoded = model.objective.decode(
         model.standardizer.invert(decoded_from), model.cutpoints().detach()
     )
