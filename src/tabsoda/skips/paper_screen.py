@@ -23,7 +23,7 @@ from tabsoda.skips.screening import (
     wilson_upper,
 )
 from tabsoda.skips.settings import PaperSettings
-from tabsoda.skips.tree_rules import design, grow, one_hot, walk
+from tabsoda.skips.tree_rules import design, grow, one_hot, splittable, walk
 from tabsoda.table import CodedTable
 
 Report = Callable[[int, int, str], None]
@@ -139,9 +139,13 @@ def propose(
     settings: PaperSettings,
 ) -> list[Candidate]:
     """Return every path of the tree to a node that predicts blank, and the union of its leaves."""
-    features = one_hot(codes, list(range(target)))
+    everybody = np.ones(len(blank), dtype=bool)
+    counts = codes.histogram(everybody, target)
+    features = splittable(codes, one_hot(codes, list(range(target))), counts, min_leaf)
+    if not features:
+        return []
     tree = grow(
-        design(codes, features, np.ones(len(blank), dtype=bool)),
+        design(codes, features, everybody),
         blank,
         depth=settings.tree_depth,
         min_leaf=max(min_leaf, 1),

@@ -91,6 +91,32 @@ def by_blank_share(
     return features
 
 
+def splittable(
+    codes: CellCodes, features: list[Feature], counts: NDArray[np.int64], min_leaf: int
+) -> list[Feature]:
+    """Keep the features that some threshold splits into two leaves of the least size.
+
+    No node below the root can be split by the others either, so the tree stays the same.
+
+    Parameters
+    ----------
+    codes : CellCodes
+    features : list of Feature
+    counts : ndarray of int64
+        How often each code occurs.
+    min_leaf : int
+    """
+    kept = []
+    for feature in features:
+        own = counts[codes.own(feature.gate)]
+        order = np.argsort(feature.values, kind="stable")
+        values, below = feature.values[order], np.cumsum(own[order])
+        cuts = below[:-1][np.diff(values) > 0]
+        if ((cuts >= min_leaf) & (below[-1] - cuts >= min_leaf)).any():
+            kept.append(feature)
+    return kept
+
+
 def design(
     codes: CellCodes, features: list[Feature], rows: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
