@@ -219,7 +219,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             prepared.original,
             self.settings_,
             self.history_,
-            EventLog([*self.events_, *prepared.events]),
+            # The table that was fitted tells its own events a second time.
+            EventLog(list(dict.fromkeys([*self.events_, *prepared.events]))),
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -24,6 +24,7 @@ def check(
     *,
     survey: Path | None = None,
     codebook: Path | None = None,
+    unlisted: Literal["error", "missing"] = "error",
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Say who answered although skipped, and which blanks no rule explains.
@@ -40,6 +41,8 @@ def check(
         The survey's description: survey.toml or schema.json. Guessed where absent.
     codebook
         A DDI codebook (XML) that fills in labels.
+    unlisted
+        Values the description does not list: an error, or missing answers.
     as_json
         Write the result as JSON.
     """
@@ -48,7 +51,7 @@ def check(
     from tabsoda.skips.rule_set import RuleSet
 
     rule_set = RuleSet.from_toml(rules)
-    source = read_survey(data, survey, codebook=codebook)
+    source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
     result = check_table(source.table, rule_set)
     if as_json:
         emit_json({"source": source.source or data.name, **result.to_dict()})

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda.cli.console import emit_json, output, progress
-from tabsoda.cli.rule_text import columns, events_text, paragraph
-from tabsoda.errors import InputError, OutputExistsError
+from tabsoda._internal.files import file_hash
+from tabsoda.cli.console import emit_json, progress
+from tabsoda.cli.impute_folder import check_folder, claim_folder, unwritable
+from tabsoda.cli.impute_text import cost_text, plan_facts, show_plan, show_result
+from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
     from tabsoda.em.cost import Cost
     from tabsoda.imputations.imputations import Imputations
+    from tabsoda.imputer import TabSODAImputer
+    from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
-    from tabsoda.table import CodedTable
 
 # Runs expected to take longer than this tell so before they start.
 _LONG_SECONDS = 20
-_VARIABLES_SHOWN = 12
 
 
 def impute(
@@ -31,14 +34,17 @@ def impute(
     *,
     survey: Path | None = None,
     codebook: Path | None = None,
+    unlisted: Literal["error", "missing"] = "error",
     rules: Path | None = None,
     skip_mask: Path | None = None,
     mine: Annotated[bool, Parameter(negative="")] = False,
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     draws: Annotated[int, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
-    seed: int = 0,
-    preset: Literal["small", "path", "nsduh"] = "small",
+    seed: int | None = None,
+    preset: Literal["small", "path", "nsduh"] | None = None,
+    changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     bits: Annotated[bool, Parameter(negative="")] = False,
+    model: Path | None = None,
     device: str = "auto",
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -58,10 +64,13 @@ def impute(
         Its description: survey.toml or schema.json. Guessed where absent.
     codebook
         A DDI codebook (XML) that fills in labels.
+    unlisted
+        Values the description does not list: an error, or missing answers.
     rules
         Routing rules (rules.toml) that say which blanks are skips.
     skip_mask
-        A mask (Parquet or CSV) that says which cells are skips.
+        A mask (Parquet or CSV) that says which cells are skips. With --rules, a cell is a skip
+        if either says so.
     mine
         Mine the routing rules first (TabSODA+SKIP).
     output_folder
@@ -69,11 +78,15 @@ def impute(
     draws
         Completed tables to draw.
     seed
-        The same seed gives the same imputations.
+        The same seed gives the same imputations. [default: 0]
     preset
-        Settings: small for a laptop; path and nsduh as in the paper.
+        Settings: small for a laptop; path and nsduh as in the paper. [default: small]
+    changes
+        A setting that differs from the preset, such as training.max_steps=500; may be repeated.
     bits
         Treat ordinals as bits, like nominals (TabSODA-N).
+    model
+        A fitted model (OUT/model of an earlier run): impute with it, without fitting.
     device
         auto, cpu or cuda.
     dry_run
@@ -83,68 +96,73 @@ def impute(
     force
         Overwrite what an earlier run left in the folder.
     """
-    if mine and (rules is not None or skip_mask is not None):
-        raise InputError(
-            "The option --mine looks for rules, but skips are given already",
-            next_step="Leave out --mine, or leave out --rules and --skip-mask",
-        )
+    files = {
+        "data": data,
+        "survey": survey,
+        "codebook": codebook,
+        "rules": rules,
+        "skip_mask": skip_mask,
+        "model": None if model is None else model / "model.json",
+    }
+    inputs = {name: path for name, path in files.items() if path is not None}
+    fitting = {"seed": seed, "preset": preset, "set": changes or None}
+    flags = {"mine": mine or None, "bits": bits or None}
+    _check_options(inputs, {**fitting, **flags})
+    options = {
+        "seed": seed or 0,
+        "preset": preset or "small",
+        "set": list(changes),
+        "mine": mine,
+        "bits": bits,
+    }
+    options = {"unlisted": unlisted} | ({} if model is not None else options)
+    job = Job(inputs, model, options, draws, device)
     if not dry_run:
-        _check_folder(output_folder, [data], force=force)
-    source = _read(data, survey, codebook, rules, skip_mask, mine=mine)
-    settings = {"encoding": {"ordinal": "bits"}} if bits else {}
-    cost = _cost(source.table, preset, settings, draws, device)
+        folder = _required(output_folder)
+        run = job.identity()
+        check_folder(folder, list(inputs.values()), run, force=force)
+    job.prepare()
     if dry_run:
-        _show_plan(source, cost, as_json=as_json)
+        facts = plan_facts(job.source, job.cost())
+        emit_json(facts) if as_json else show_plan(facts)
         return
-    folder = _required(output_folder)
+    cost = job.cost()
     if cost.seconds > _LONG_SECONDS and not as_json:
-        sys.stderr.write(f"{_cost_text(cost)}\n")
-    result, model, seconds = _run(source, settings, preset, draws, seed, device, folder)
+        sys.stderr.write(f"{cost_text(cost.seconds, cost.memory_bytes)}\n")
+    result, seconds = job.run(claim_folder(folder, run))
     from tabsoda.cli.impute_outputs import write_outputs
 
     manifest = write_outputs(
-        folder,
-        result,
-        model,
-        inputs={
-            name: path
-            for name, path in {
-                "data": data,
-                "survey": survey,
-                "codebook": codebook,
-                "rules": rules,
-                "skip_mask": skip_mask,
-            }.items()
-            if path is not None
-        },
-        options={"draws": draws, "seed": seed, "preset": preset, "mine": mine, "bits": bits},
-        seconds=seconds,
+        folder, result, job.imputer, inputs, {"draws": draws, **options}, seconds
     )
     if as_json:
         emit_json(manifest)
     else:
-        _show_result(result, manifest, folder)
+        show_result(result, manifest, folder)
 
 
-def _check_folder(folder: Path | None, inputs: list[Path], *, force: bool) -> None:
-    """Raise before any work is done where the result could not be kept."""
-    folder = _required(folder)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"The output '{folder}' is a file", expected="a folder")
-    if any(path.resolve().parent == folder.resolve() for path in inputs):
+def _check_options(inputs: dict[str, Path], fitting: dict[str, Any]) -> None:
+    """Raise where options contradict each other, or a file is not there."""
+    given = [name for name, value in fitting.items() if value is not None]
+    if "model" in inputs and given:
         raise InputError(
-            f"The folder '{folder}' holds the data itself",
-            next_step="Choose a folder of its own for the result",
+            f"The option --{given[0]} is about fitting, but --model is fitted already",
+            next_step=f"Leave out --{given[0]}, or leave out --model",
         )
-    if not folder.exists():
-        return
-    left_over = {path.name for path in folder.iterdir()} - {".checkpoint"}
-    if left_over and not force:
-        raise OutputExistsError(
-            f"The folder '{folder}' is not empty",
-            found=", ".join(sorted(left_over)[:3]),
-            next_step="Choose another folder, or add --force to overwrite an earlier result",
+    if "mine" in given and ("rules" in inputs or "skip_mask" in inputs):
+        raise InputError(
+            "The option --mine looks for rules, but skips are given already",
+            next_step="Leave out --mine, or leave out --rules and --skip-mask",
         )
+    for name, path in inputs.items():
+        if not path.is_file():
+            raise InputError(
+                f"The file '{path}' does not exist" if name != "model" else "There is no model",
+                found=str(path),
+                next_step="--model takes the folder 'model' of an earlier result"
+                if name == "model"
+                else "Check its name",
+            )
 
 
 def _required(folder: Path | None) -> Path:
@@ -155,166 +173,149 @@ def _required(folder: Path | None) -> Path:
     return folder
 
 
-def _read(
-    data: Path,
-    survey: Path | None,
-    codebook: Path | None,
-    rules: Path | None,
-    skip_mask: Path | None,
-    *,
-    mine: bool,
-) -> Survey:
-    from tabsoda.reading import read_survey
+@dataclass
+class Job:
+    """One imputation, from the files to the result.
 
-    source = read_survey(data, survey, codebook=codebook, skip_mask=skip_mask)
-    if rules is not None:
-        from tabsoda.skips.rule_set import RuleSet
+    Attributes
+    ----------
+    inputs : dict of str to Path
+        The files that were named, by option.
+    model : Path or None
+        A fitted model to use.
+    options : dict
+        What else determines the fit.
+    draws : int
+    device : str
+    """
 
-        source = source.with_states(RuleSet.from_toml(rules).apply(source.table))
-    if mine:
-        from tabsoda.skips.miner import SkipMiner
+    inputs: dict[str, Path]
+    model: Path | None
+    options: dict[str, Any]
+    draws: int
+    device: str
 
-        with progress("Mining") as report:
-            mined = SkipMiner().mine(source.table, report)
-        source.events.extend(mined.events)
-        source.events.add("skips", "rules mined", detail=f"{len(mined.rules)} rules")
-        source = source.with_states(mined.states)
-    return source
+    def identity(self) -> dict[str, Any]:
+        """Return what makes a run the same run: its files' contents and its options."""
+        return {name: file_hash(path) for name, path in self.inputs.items()} | self.options
 
+    def prepare(self) -> None:
+        """Read the files, settle what is a skip, and make the imputer."""
+        from tabsoda.imputer import TabSODAImputer
+        from tabsoda.reading import read_survey
 
-def _cost(
-    table: CodedTable, preset: str, settings: dict[str, Any], draws: int, device: str
-) -> Cost:
-    from tabsoda._internal.devices import matrix_precision, resolve_device
-    from tabsoda.em.cost import estimate_cost
-    from tabsoda.encoding.layout import n_bits
-    from tabsoda.settings import Settings
-
-    widths = [n_bits(column.n_levels) if column.is_categorical else 1 for column in table.columns]
-    incomplete = int(table.states.missing.any(axis=1).sum())
-    chosen = resolve_device(device)
-    return estimate_cost(
-        Settings.preset(preset).replace(**settings),
-        table.shape[0],
-        table.shape[1],
-        incomplete,
-        sum(widths),
-        draws,
-        chosen,
-        matrix_precision(chosen),
-    )
-
-
-def _run(
-    source: Survey,
-    settings: dict[str, Any],
-    preset: str,
-    draws: int,
-    seed: int,
-    device: str,
-    folder: Path,
-) -> tuple[Imputations, Any, float]:
-    from tabsoda.imputer import TabSODAImputer
-
-    imputer = TabSODAImputer(
-        preset=preset, settings=settings, random_state=seed, device=device, n_imputations=draws
-    )
-    checkpoint = folder / ".checkpoint"
-    start = time.perf_counter()
-    try:
-        checkpoint.mkdir(parents=True, exist_ok=True)
-        with progress("Fitting") as report:
-            imputer.fit(source, checkpoint=checkpoint, report=report)
-        with progress("Imputing") as report:
-            result = imputer.impute(source, report=report)
-    except OSError as error:
-        raise InputError(
-            f"The folder '{folder}' cannot be written to", found=error.strerror or str(error)
-        ) from error
-    except KeyboardInterrupt:
-        sys.stderr.write("Finished rounds are kept: the same command goes on after them.\n")
-        raise
-    return result, imputer, time.perf_counter() - start
-
-
-def _cost_text(cost: Cost) -> str:
-    seconds = cost.seconds
-    if seconds < 90:
-        duration = f"{seconds:.0f} seconds"
-    elif seconds < 5400:
-        duration = f"{seconds / 60:.0f} minutes"
-    else:
-        duration = f"{seconds / 3600:.1f} hours"
-    return f"This takes about {duration} at most, and {cost.memory_bytes / 2**30:.1f} GiB."
-
-
-def _show_plan(source: Survey, cost: Cost, *, as_json: bool) -> None:
-    """Tell per variable how many cells would be imputed."""
-    states, names = source.states, source.table.names
-    missing, skipped = states.missing.sum(axis=0), states.skipped.sum(axis=0)
-    if as_json:
-        emit_json(
-            {
-                "rows": states.shape[0],
-                "to_impute": {n: int(m) for n, m in zip(names, missing, strict=True)},
-                "seconds": round(cost.seconds, 1),
-                "memory_bytes": int(cost.memory_bytes),
-            }
+        if self.model is not None:
+            self.imputer = TabSODAImputer.load(self.model, self.device)
+        else:
+            self.imputer = self._new_imputer()
+        description = self.inputs.get("survey") or getattr(self.imputer, "schema_", None)
+        source = read_survey(
+            self.inputs["data"],
+            description,
+            codebook=self.inputs.get("codebook"),
+            skip_mask=self.inputs.get("skip_mask"),
+            unlisted=self.options["unlisted"],
         )
-        return
-    console = output()
-    rows = [["variable", "kind", "answered", "skipped", "to impute"]]
-    answered = states.answered.sum(axis=0)
-    for position, column in enumerate(source.table.columns):
-        counts = (answered[position], skipped[position], missing[position])
-        rows.append([column.name, column.kind.value, *(f"{int(n):,}" for n in counts)])
-    lines = [
-        *columns(rows, left=2),
-        "",
-        f"{int(missing.sum()):,} of {states.states.size:,} cells would be imputed.",
-        _cost_text(cost),
-        "Nothing was written.",
-    ]
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+        self.rules = getattr(self.imputer, "rules_", None)
+        if "rules" in self.inputs:
+            from tabsoda.skips.rule_set import RuleSet
+
+            self.rules = RuleSet.from_toml(self.inputs["rules"])
+        if self.rules is not None:
+            source = _with_rules(source, self.rules)
+        if self.options.get("mine"):
+            source, self.rules = _mined(source)
+        self.source = source
+
+    def _new_imputer(self) -> TabSODAImputer:
+        from tabsoda.cli.impute_settings import parse_settings
+        from tabsoda.imputer import TabSODAImputer
+        from tabsoda.settings import Settings
+
+        changes = parse_settings(self.options["set"])
+        if self.options["bits"]:
+            changes.setdefault("encoding", {})["ordinal"] = "bits"
+        # Wrong settings are told before a large file is read.
+        Settings.preset(self.options["preset"]).replace(**changes)
+        return TabSODAImputer(
+            preset=self.options["preset"],
+            settings=changes,
+            random_state=self.options["seed"],
+            device=self.device,
+        )
+
+    def cost(self) -> Cost:
+        """Estimate time and memory on the device."""
+        from tabsoda._internal.devices import matrix_precision, resolve_device
+        from tabsoda.em.cost import estimate_cost
+        from tabsoda.encoding.layout import n_bits
+        from tabsoda.settings import Settings
+
+        table = self.source.table
+        widths = [n_bits(c.n_levels) if c.is_categorical else 1 for c in table.columns]
+        chosen = resolve_device(self.device)
+        return estimate_cost(
+            Settings.preset(self.imputer.preset).replace(**(self.imputer.settings or {})),
+            table.shape[0],
+            table.shape[1],
+            int(table.states.missing.any(axis=1).sum()),
+            sum(widths),
+            self.draws,
+            chosen,
+            matrix_precision(chosen),
+            fits=self.model is None,
+        )
+
+    def run(self, checkpoint: Path) -> tuple[Imputations, float]:
+        """Fit where there is no model yet, and impute; return the result and the seconds taken."""
+        from safetensors import SafetensorError
+
+        start = time.perf_counter()
+        try:
+            if self.model is None:
+                with progress("Fitting") as report:
+                    self.imputer.fit(self.source, checkpoint=checkpoint, report=report)
+            # The states are settled; rules are kept with the model for rows still to come.
+            self.imputer.rules_ = None
+            with progress("Imputing") as report:
+                result = self.imputer.impute(self.source, self.draws, report=report)
+            self.imputer.rules_ = self.rules
+        except (OSError, SafetensorError) as error:
+            raise unwritable(checkpoint.parent, error) from error
+        except KeyboardInterrupt:
+            sys.stderr.write("Finished rounds are kept: the same command goes on after them.\n")
+            raise
+        return result, time.perf_counter() - start
 
 
-def _show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> None:
-    console = output()
-    width = console.width
-    counts = manifest["counts"]
-    most = sorted(result.counts().items(), key=lambda item: -item[1])[:_VARIABLES_SHOWN]
-    most = [(name, n) for name, n in most if n]
-    lines = [
-        paragraph(
-            f"{counts['imputed']:,} missing answers of {counts['rows']:,} respondents were imputed"
-            f" {len(result)} times, and {counts['skipped']:,} skipped cells left alone.",
-            width,
-        ),
-        "",
-        *columns(
-            [["most imputed", "cells", "share"]]
-            + [[name, f"{n:,}", f"{n / counts['rows']:.1%}"] for name, n in most]
-        ),
-        "",
-    ]
-    if counts["left_missing"]:
-        text = f"{counts['left_missing']:,} cells stay missing: nobody answered their question."
-        lines += [paragraph(text, width), ""]
-    lines += ["Decisions taken on the way:", *events_text(result.events, width), ""]
-    lines += [
-        f"In {folder}:",
-        *columns(
-            [
-                ["  point.parquet", "best single table, ordinals by mode"],
-                ["  point_median.parquet", "the same, ordinals by median"],
-                ["  imputations/", f"{len(result)} draws, for analyses that are pooled"],
-                ["  states.parquet", "answered, missing or skipped, cell by cell"],
-                ["  model/", "to impute new rows without fitting again"],
-                ["  manifest.json", "seed, versions, hashes, counts, decisions"],
-            ],
-            left=2,
-        ),
-    ]
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+def _with_rules(source: Survey, rules: RuleSet) -> Survey:
+    """Apply rules, and record how many of them nobody has looked at."""
+    from tabsoda.skips.rules import RuleStatus
+
+    states = rules.apply(source.table)
+    added = int(states.skipped.sum() - source.states.skipped.sum())
+    source.events.add(
+        "skips", "skips taken from rules", detail=f"{added} cells by {len(rules.active)} rules"
+    )
+    proposed = sum(rule.status is RuleStatus.PROPOSED for rule in rules)
+    if proposed:
+        detail = f"{proposed} of {len(rules)} rules are neither approved nor rejected"
+        source.events.add("skips", "unreviewed rules applied", detail=detail)
+    rejected = len(rules) - len(rules.active)
+    if rejected:
+        source.events.add("skips", "rejected rules not applied", detail=f"{rejected} rules")
+    return source.with_states(states)
+
+
+def _mined(source: Survey) -> tuple[Survey, RuleSet]:
+    from tabsoda._version import __version__
+    from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.rule_set import Provenance, RuleSet
+
+    with progress("Mining") as report:
+        found = SkipMiner().mine(source.table, report)
+    source.events.extend(found.events)
+    source.events.add("skips", "rules mined", detail=f"{len(found.rules)} rules")
+    origin = Provenance(source.source, source.table.shape[0], "purity", __version__)
+    rules = RuleSet(found.rules, source.table.columns, origin)
+    return source.with_states(found.states), rules

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import shutil
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import atomic_path, write_json
+from tabsoda._internal.files import atomic_path, file_hash, write_json
 from tabsoda._version import __version__
-from tabsoda.errors import InputError
+from tabsoda.cli.impute_folder import CHECKPOINT, unwritable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,9 +34,11 @@ def write_outputs(
 
     A folder with a manifest is therefore complete.
     """
+    from polars.exceptions import PolarsError
+    from safetensors import SafetensorError
+
     work = folder / ".writing"
     shutil.rmtree(work, ignore_errors=True)
-    (folder / "manifest.json").unlink(missing_ok=True)
     try:
         (work / "imputations").mkdir(parents=True)
         _write(result.point("mode"), work / "point.parquet")
@@ -48,26 +49,24 @@ def write_outputs(
         imputer.save(work / "model")
         write_json(work / "settings.json", result.settings)
         hashes = {
-            str(path.relative_to(work)): _hash(path)
+            str(path.relative_to(work)): file_hash(path)
             for path in sorted(work.rglob("*"))
             if path.is_file()
         }
         manifest = _manifest(result, inputs, options, seconds, hashes)
+        # From here to the new manifest the folder counts as unfinished.
+        (folder / "manifest.json").unlink(missing_ok=True)
         for path in sorted(work.iterdir()):
             target = folder / path.name
             if target.is_dir():
                 shutil.rmtree(target)
             path.replace(target)
         write_json(folder / "manifest.json", manifest)
-    except OSError as error:
-        raise InputError(
-            f"The result cannot be written to '{folder}'",
-            found=error.strerror or str(error),
-            next_step="Make room and run the same command again: finished rounds are kept",
-        ) from error
+    except (OSError, SafetensorError, PolarsError) as error:
+        raise unwritable(folder, error) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    shutil.rmtree(folder / ".checkpoint", ignore_errors=True)
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
     return manifest
 
 
@@ -97,7 +96,7 @@ def _manifest(
         },
         "imputed_by_variable": result.counts(),
         "inputs": {
-            name: {"file": path.name, "sha256": _hash(path)} for name, path in inputs.items()
+            name: {"file": path.name, "sha256": file_hash(path)} for name, path in inputs.items()
         },
         "outputs_sha256": hashes,
         "rounds": [
@@ -126,11 +125,3 @@ def _states_frame(result: Imputations) -> pl.DataFrame:
 def _write(table: pl.DataFrame, path: Path) -> None:
     with atomic_path(path) as temporary:
         table.write_parquet(temporary)
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()

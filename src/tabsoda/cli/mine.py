@@ -42,6 +42,7 @@ def mine(
     *,
     survey: Path | None = None,
     codebook: Path | None = None,
+    unlisted: Literal["error", "missing"] = "error",
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     mask: Path | None = None,
     graph: Path | None = None,
@@ -61,6 +62,8 @@ def mine(
         Its description: survey.toml or schema.json. Guessed where absent.
     codebook
         A DDI codebook (XML) that fills in labels.
+    unlisted
+        Values the description does not list: an error, or missing answers.
     output_file
         The rules file to write, such as rules.toml.
     mask
@@ -94,7 +97,7 @@ def mine(
     from tabsoda.states.sources import load_mask
 
     settings = MinerSettings.preset(preset)
-    source = read_survey(data, survey, codebook=codebook)
+    source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
     names, n_rows = source.table.names, source.table.shape[0]
     truth = None
     if reference is not None:

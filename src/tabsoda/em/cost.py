@@ -97,6 +97,8 @@ def estimate_cost(
     n_draws: int,
     device: torch.device,
     dtype: torch.dtype = torch.float32,
+    *,
+    fits: bool = True,
 ) -> Cost:
     """Estimate a run.
 
@@ -108,8 +110,16 @@ def estimate_cost(
     n_draws : int
     device, dtype
         Where and in which precision matrices are multiplied.
+    fits : bool
+        Whether a model is fitted first; otherwise rows are imputed with one that is there.
     """
     trained, sampled = count_operations(settings, n_rows, n_incomplete, n_coordinates, n_draws)
+    if not fits:
+        settings = settings.replace(em={"rounds": 1})
+        trained, sampled = (
+            0.0,
+            count_operations(settings, n_rows, n_incomplete, n_coordinates, n_draws)[1],
+        )
     rate = matrix_rate(device, dtype) * _EFFICIENCY.get(device.type, 0.3)
     block = min(n_incomplete, settings.sampler.block_rows)
     batch = min(n_rows, settings.training.batch_size)

@@ -1,0 +1,113 @@
+"""Whose output folder it is: free, this run's own unfinished work, or something to leave alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from tabsoda._internal.files import write_json
+from tabsoda.errors import InputError, OutputExistsError
+
+# Holds the finished rounds of an unfinished run, and what run it is.
+CHECKPOINT = ".checkpoint"
+_RUN = "run.json"
+
+
+def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force: bool) -> None:
+    """Raise before any work is done where the result could not, or should not, be kept.
+
+    Parameters
+    ----------
+    folder : Path
+    inputs : list of Path
+        Files that are read; the folder must not be theirs.
+    run : dict
+        What makes this run what it is. An unfinished run that is the same may go on.
+    force : bool
+        Overwrite whatever an earlier run left.
+    """
+    _check_writable(folder)
+    if any(path.resolve().parent == folder.resolve() for path in inputs):
+        raise InputError(
+            f"The folder '{folder}' holds the data itself",
+            next_step="Choose a folder of its own for the result",
+        )
+    if force or not folder.exists() or not any(folder.iterdir()):
+        return
+    if (folder / "manifest.json").exists():
+        raise OutputExistsError(
+            f"The folder '{folder}' holds a finished result",
+            next_step="Choose another folder, or add --force to overwrite it",
+        )
+    before = _unfinished(folder)
+    if before is None:
+        raise OutputExistsError(
+            f"The folder '{folder}' is not empty",
+            found=", ".join(sorted(path.name for path in folder.iterdir())[:3]),
+            next_step="Choose another folder, or add --force to write into it",
+        )
+    if before != run:
+        raise OutputExistsError(
+            f"The folder '{folder}' holds the unfinished run of another command",
+            found=_difference(before, run),
+            next_step="Choose another folder, or add --force to start anew in this one",
+        )
+
+
+def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
+    """Make the folder this run's own and return where finished rounds are kept.
+
+    Rounds of the same run stay, those of another one are removed.
+    """
+    checkpoint = folder / CHECKPOINT
+    try:
+        if checkpoint.exists() and _unfinished(folder) != run:
+            shutil.rmtree(checkpoint)
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        write_json(checkpoint / _RUN, run)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    return checkpoint
+
+
+def unwritable(folder: Path, error: Exception) -> InputError:
+    """Return the error for a folder that takes no more files."""
+    found = getattr(error, "strerror", None) or str(error)
+    return InputError(
+        f"The folder '{folder}' cannot be written to",
+        found=found,
+        next_step="Make room and run the same command again: finished rounds are kept",
+    )
+
+
+def _check_writable(folder: Path) -> None:
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise InputError(f"The output '{existing}' is a file", expected="a folder")
+    if not os.access(existing, os.W_OK):
+        raise InputError(
+            f"The folder '{existing}' cannot be written to",
+            next_step="Change its permissions, or choose another output",
+        )
+
+
+def _unfinished(folder: Path) -> dict[str, Any] | None:
+    """Return what run the folder's unfinished work belongs to; None where there is none."""
+    try:
+        content = json.loads((folder / CHECKPOINT / _RUN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _difference(before: dict[str, Any], run: dict[str, Any]) -> str:
+    """Say in what two runs differ, at the first place they do."""
+    names = [name for name in {**run, **before} if before.get(name) != run.get(name)]
+    first = names[0].replace("_", " ")
+    old, new = before.get(names[0]), run.get(names[0])
+    if isinstance(old, str) and len(old) > 40:
+        return f"another file as {first}"
+    return f"{first} {old} there, {new} now"

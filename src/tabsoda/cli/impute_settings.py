@@ -1,0 +1,84 @@
+"""Settings given one by one on the command line: ``--set training.max_steps=50``."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable
+from dataclasses import Field, fields
+from typing import Any
+
+from tabsoda.errors import InputError
+from tabsoda.settings import Settings
+
+
+def parse_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Turn ``group.name=value`` into what :meth:`tabsoda.Settings.replace` takes.
+
+    The type of a value is that of its setting; bounds are checked by ``Settings`` itself.
+
+    Examples
+    --------
+    >>> parse_settings(["em.rounds=3", "loss.width_parity=false", "temperature.grid=0.5,1"])
+    {'em': {'rounds': 3}, 'loss': {'width_parity': False}, 'temperature': {'grid': (0.5, 1.0)}}
+    """
+    changes: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        place, equals, value = text.partition("=")
+        group, dot, name = place.strip().partition(".")
+        if not equals or not dot:
+            raise InputError(
+                "A setting cannot be read",
+                found=repr(text),
+                expected="group.name=value, such as training.max_steps=500",
+            )
+        item = _declared(group, name)
+        if name in changes.get(group, {}):
+            raise InputError(f"The setting {group}.{name} is given twice")
+        changes.setdefault(group, {})[name] = _value(f"{group}.{name}", value.strip(), item)
+    return changes
+
+
+def _declared(group: str, name: str) -> Field[Any]:
+    """Find a setting; an unknown one is told with those that exist."""
+    Settings().replace(**{group: {}})
+    known = {item.name: item for item in fields(getattr(Settings(), group))}
+    if name not in known:
+        raise InputError(
+            f"There is no setting called '{group}.{name}'",
+            expected=f"one of {', '.join(sorted(known))}",
+        )
+    return known[name]
+
+
+def _value(place: str, text: str, item: Field[Any]) -> Any:
+    kind = _kind(item)
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[text.lower()]
+        if kind is tuple:
+            return tuple(float(part) for part in text.split(","))
+        if item.default is None and text.lower() == "none":
+            return None
+        return kind(text)
+    except (KeyError, ValueError) as error:
+        wanted = {
+            bool: "true or false",
+            tuple: "numbers with commas between them",
+            int: "a whole number",
+            float: "a number",
+        }[kind]
+        raise InputError(
+            f"The value of the setting {place} cannot be read",
+            found=repr(text),
+            expected=f"{wanted} or none" if item.default is None else wanted,
+            next_step=f"It is: {item.metadata['meaning']}",
+        ) from error
+
+
+def _kind(item: Field[Any]) -> type:
+    """Return the type of a setting; of one that may be None, the type it has otherwise."""
+    if item.default is not None:
+        return type(item.default)
+    owner = next(g for g in vars(Settings()).values() if item in fields(g))
+    hint = typing.get_type_hints(type(owner))[item.name]
+    return next(kind for kind in typing.get_args(hint) if kind is not type(None))

@@ -1,0 +1,140 @@
+"""What ``tabsoda impute`` tells: the plan before it starts, and the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda.cli.console import output
+from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph
+
+if TYPE_CHECKING:
+    from tabsoda.em.cost import Cost
+    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.survey import Survey
+
+_VARIABLES_SHOWN = 12
+
+
+def duration_text(seconds: float) -> str:
+    """Say a time as people do.
+
+    Examples
+    --------
+    >>> duration_text(40), duration_text(600), duration_text(9000)
+    ('40 seconds', '10 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} second{'' if seconds < 1.5 else 's'}"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def cost_text(seconds: float, memory_bytes: float) -> str:
+    """Say what a run takes.
+
+    Examples
+    --------
+    >>> cost_text(130, 3e9)
+    'This takes about 2 minutes at most, and 3.0 GB of memory for table and model.'
+    """
+    giga = memory_bytes / 1e9
+    memory = f"{giga:.1f} GB" if giga >= 1 else f"{max(memory_bytes / 1e6, 1):.0f} MB"
+    return (
+        f"This takes about {duration_text(seconds)} at most, and {memory} of memory"
+        " for table and model."
+    )
+
+
+def plan_facts(source: Survey, cost: Cost) -> dict[str, Any]:
+    """Return per variable what would be imputed, as plain values."""
+    states = source.states
+    counts = {
+        "answered": states.answered.sum(axis=0),
+        "skipped": states.skipped.sum(axis=0),
+        "to_impute": states.missing.sum(axis=0),
+    }
+    return {
+        "rows": states.shape[0],
+        "cells": states.states.size,
+        "to_impute": int(states.missing.sum()),
+        "variables": {
+            column.name: {
+                "kind": column.kind.value,
+                **{name: int(count[position]) for name, count in counts.items()},
+            }
+            for position, column in enumerate(source.table.columns)
+        },
+        "seconds": round(cost.seconds, 1),
+        "memory_bytes": int(cost.memory_bytes),
+        "events": source.events.to_dicts(),
+    }
+
+
+def show_plan(facts: dict[str, Any]) -> None:
+    """Print what would be imputed, variable by variable."""
+    rows = [["variable", "kind", "answered", "skipped", "to impute"]]
+    for name, variable in facts["variables"].items():
+        counts = (variable[key] for key in ("answered", "skipped", "to_impute"))
+        rows.append([one_line(name, 36), variable["kind"], *(f"{count:,}" for count in counts)])
+    show(
+        [
+            *columns(rows, left=2),
+            "",
+            f"{facts['to_impute']:,} of {facts['cells']:,} cells would be imputed.",
+            cost_text(facts["seconds"], facts["memory_bytes"]),
+            "Nothing was written.",
+        ]
+    )
+
+
+def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> None:
+    """Print what was imputed, what was decided on the way, and where everything is."""
+    width = output().width
+    counts = manifest["counts"]
+    most = sorted(result.counts().items(), key=lambda item: -item[1])[:_VARIABLES_SHOWN]
+    most = [(name, n) for name, n in most if n]
+    lines = [
+        paragraph(
+            f"Imputed: {counts['imputed']:,} missing answers of {counts['rows']:,} respondents,"
+            f" in {duration_text(manifest['seconds'])}. Left alone: {counts['answered']:,} answers"
+            f" and {counts['skipped']:,} skipped cells.",
+            width,
+        ),
+        "",
+    ]
+    if most:
+        share = [[one_line(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
+        lines += [*columns([["most imputed", "cells", "of rows"], *share]), ""]
+    if counts["left_missing"]:
+        text = f"{counts['left_missing']:,} cells stay missing: nobody answered their question."
+        lines += [paragraph(text, width), ""]
+    if len(result.events):
+        lines += ["Decisions taken on the way:", *events_text(result.events, width), ""]
+    show([*lines, *_contents(folder, len(result))])
+
+
+def _contents(folder: Path, n_draws: int) -> Iterable[str]:
+    yield f"In {folder}:"
+    draws = [["  imputations/", f"{n_draws} draws, for analyses that are pooled"]] * (n_draws > 0)
+    yield from columns(
+        [
+            ["  point.parquet", "best single table, ordinals by mode"],
+            ["  point_median.parquet", "the same, ordinals by median"],
+            *draws,
+            ["  states.parquet", "answered, missing or skipped, cell by cell"],
+            ["  model/", "to impute new rows without fitting again: --model"],
+            ["  settings.json", "every setting as it was used"],
+            ["  manifest.json", "seed, versions, hashes, counts, decisions"],
+        ],
+        left=2,
+    )
+
+
+def show(lines: Iterable[str]) -> None:
+    """Print lines as they are: laid out already, and never read as markup."""
+    console = output()
+    for line in lines:
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
