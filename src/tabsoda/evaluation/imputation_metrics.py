@@ -175,8 +175,10 @@ def _probability_parts(
 def _probability_scores(
     parts: list[tuple[FloatArray, FloatArray, FloatArray, BoolArray]],
 ) -> dict[str, Any]:
-    ranked, logs, confidence = (_joined([part[i] for part in parts]) for i in range(3))
-    hits = _joined([part[3].astype(float) for part in parts]) > 0
+    ranked = _joined([part[0] for part in parts])
+    logs = _joined([part[1] for part in parts])
+    confidence = _joined([part[2] for part in parts])
+    hits = _joined([part[3].astype(np.float64) for part in parts]) > 0
     bins = reliability(confidence, hits)
     return {
         "n_probabilities": logs.size,
