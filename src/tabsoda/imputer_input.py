@@ -110,7 +110,11 @@ def _array_frame(X: Any) -> Any:
             "The array is no table", found=f"{values.ndim} dimensions", expected="2 dimensions"
         )
     names = [f"x{number}" for number in range(values.shape[1])]
-    frame = pl.DataFrame(values, schema=names, strict=False)
+    if values.dtype == object:
+        # Texts beside blanks; what is not equal to itself is NaN, the blank of arrays.
+        lists = [[None if v != v else v for v in column] for column in values.T]
+        return pl.DataFrame(dict(zip(names, lists, strict=True)), strict=False)
+    frame = pl.DataFrame(values, schema=names)
     return frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))
 
 

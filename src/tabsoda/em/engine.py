@@ -247,7 +247,8 @@ def _check_table(table: CodedTable) -> None:
     if n_rows < 2 or n_columns < 1:
         raise InputError(
             "The table is too small to learn from",
-            found=f"{n_rows} rows and {n_columns} columns",
+            # The words in brackets are those that scikit-learn's checks look for.
+            found=f"{n_rows} rows (n_samples={n_rows}) and {n_columns} columns",
             expected="at least 2 rows and 1 column",
         )
     if not table.states.answered.any():

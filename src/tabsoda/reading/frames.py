@@ -52,6 +52,7 @@ def read_frame(frame: Any) -> RawTable:
             ) from error
         lazy = narwhals_frame.lazy()
         table = lazy.collect("polars").to_native()
+    _refuse_infinities(table)
     hints = {
         column.name: ColumnHints(order=tuple(column.dtype.categories.to_list()))
         for column in table
@@ -77,7 +78,22 @@ def _from_pandas(frame: Any) -> RawTable:
                 hints[name] = ColumnHints(order=tuple(plain(level) for level in levels))
         else:
             series.append(_pandas_series(name, column))
-    return RawTable(pl.DataFrame(series), hints)
+    table = pl.DataFrame(series)
+    _refuse_infinities(table)
+    return RawTable(table, hints)
+
+
+def _refuse_infinities(table: pl.DataFrame) -> None:
+    """Raise where a number is infinite; a guess would take the whole column for texts."""
+    for column in table:
+        if column.dtype.is_float() and column.is_infinite().any():
+            raise InputError(
+                "holds an answer that is not a finite number",
+                column=column.name,
+                found=f"{column.is_infinite().sum()} infinite cells",
+                expected="finite numbers, or a blank",
+                next_step="Replace infinities by a blank or by a number",
+            )
 
 
 def _pandas_series(name: str, column: Any) -> pl.Series:

@@ -1,0 +1,295 @@
+"""Bad input ends in a clear error or a logged event, never in a silent change."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+
+from tabsoda import InputError, Reason, TabSODAError, TabSODAImputer
+from tabsoda.datasets.synthetic_survey import make_survey
+from tabsoda.em import engine as engine_module
+from tabsoda.errors import DeviceError
+
+TINY = {
+    "backbone": {"width": 16},
+    "training": {"max_steps": 8, "min_epoch_steps": 4},
+    "sampler": {"steps": 3, "chains": 2},
+}
+
+
+def imputer(**options):
+    return TabSODAImputer(settings=TINY, random_state=1, **options)
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 3))
+    values[::6, 1] = np.nan
+    return values
+
+
+def decisions(fitted, column=None):
+    return {e.decision: e.detail for e in fitted.events_ if column in (None, e.column)}
+
+
+def test_a_constant_column_is_filled_by_its_constant_and_told(X):
+    X[:, 2] = 7.0
+    X[::5, 2] = np.nan
+    fitted = imputer().fit(X)
+    assert "the one visible answer is 7" in decisions(fitted, "x2")["column passed through"]
+    result = fitted.impute(X, m=2)
+    for table in (result.point(), *result):
+        assert (table[:, 2] == 7.0).all()
+        assert not np.isnan(table).any()
+
+
+def test_a_table_of_constants_is_filled_and_told():
+    X = np.where(np.arange(60).reshape(30, 2) % 7 == 0, np.nan, 3.0)
+    fitted = imputer().fit(X)
+    assert "nothing to train" in decisions(fitted)
+    assert (fitted.transform(X) == 3.0).all()
+    assert (fitted.impute(X, m=2).complete(2) == 3.0).all()
+
+
+@pytest.mark.parametrize("skipped", [False, True])
+def test_a_column_without_answers_stays_empty_and_is_told(skipped, X):
+    X[:, 2] = np.nan
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[:, 2] = skipped
+    fitted = imputer().fit(X, skip_mask=mask)
+    why = "every cell is skipped" if skipped else "no cell is answered"
+    assert decisions(fitted, "x2")["column passed through"].startswith(why)
+    result = fitted.impute(X, m=1, skip_mask=mask)
+    assert np.isnan(result.point()[:, 2]).all()
+    assert not np.isnan(result.complete(1)[:, :2]).any()
+    assert result.counts()["x2"] == 0
+
+
+def test_a_nominal_with_one_level_and_one_that_is_nearly_unique():
+    rng = np.random.default_rng(0)
+    names = [f"name {i:02d}" for i in range(60)]
+    frame = pl.DataFrame(
+        {"one": ["yes", None] * 30, "unique": [None, *names[1:]], "x": rng.normal(size=60)}
+    )
+    description = [
+        {"name": "one", "type": "nominal", "levels": ["yes"]},
+        {"name": "unique", "type": "nominal", "levels": names},
+        {"name": "x", "type": "continuous"},
+    ]
+    fitted = imputer(description=description).fit(frame)
+    assert "missing cells get it" in decisions(fitted, "one")["column passed through"]
+    assert "nominal is nearly unique" in decisions(fitted, "unique")
+    result = fitted.transform(frame)
+    assert set(result["one"]) == {"yes"}
+    assert set(result["unique"]) <= set(names)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (1, 1)])
+def test_one_row_is_too_few(shape):
+    with pytest.raises(InputError, match="too small to learn from. Found: 1 rows"):
+        imputer().fit(np.ones(shape))
+
+
+def test_one_column_is_imputed_from_its_own_distribution():
+    values = np.random.default_rng(0).normal(50, 5, size=(200, 1))
+    values[::4] = np.nan
+    drawn = imputer().fit(values).impute(values, m=20).cells.draws
+    assert drawn.shape == (20, 50)
+    assert 40 < drawn.mean() < 60
+
+
+@pytest.mark.parametrize("preset", ["small", "path"])
+def test_no_missing_cells_sample_nothing(preset, X, monkeypatch):
+    X = np.nan_to_num(X)
+    fitted = imputer(preset=preset).fit(X)
+
+    def never(*arguments, **options):
+        raise AssertionError("sampled a table that is complete")
+
+    monkeypatch.setattr(engine_module.Sampler, "draw", never)
+    monkeypatch.setattr(engine_module.Sampler, "expect", never)
+    result = fitted.impute(X, m=3)
+    assert len(result) == 3
+    for table in (result.point(), *result):
+        assert np.array_equal(table, X)
+
+
+def test_complete_rows_are_not_sampled(X, monkeypatch):
+    fitted = imputer().fit(X)
+    sizes = []
+    inner = engine_module.Sampler._one_pass
+
+    def watched(self, rows):
+        sizes.append(rows.observed.shape[0])
+        return inner(self, rows)
+
+    monkeypatch.setattr(engine_module.Sampler, "_one_pass", watched)
+    fitted.transform(X)
+    assert sizes == [10]
+
+
+def test_a_row_with_nothing_observed_gets_an_answer_from_the_marginals():
+    survey = make_survey(150, 12, seed=1)
+    values = survey.observed.copy()
+    values[4] = np.nan
+    frame = survey.to_frame()
+    empty = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 4).then(None).otherwise(pl.col(n)).alias(n)
+        for n in survey.names
+    )
+    result = imputer(description=survey.schema()).fit(empty).impute(empty, m=2)
+    for number in (1, 2):
+        row = result.values(number)[4]
+        assert not np.isnan(row).any()
+        for value, column in zip(row, survey.columns, strict=True):
+            assert not column.is_categorical or value in range(column.n_levels)
+    assert not np.isnan(result.point_values()[4]).any()
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_infinities_are_refused(infinity, X):
+    X[3, 0] = infinity
+    with pytest.raises(ValueError, match="infinity"):
+        imputer().fit(X)
+    for frame in (pd.DataFrame(X, columns=list("abc")), pl.DataFrame(X, schema=list("abc"))):
+        with pytest.raises(InputError, match="Column 'a' holds an answer that is not a finite"):
+            imputer().fit(frame)
+    fitted = imputer().fit(np.nan_to_num(X, posinf=0, neginf=0))
+    with pytest.raises(ValueError, match="infinity"):
+        fitted.transform(X)
+
+
+def test_an_unseen_category_is_named():
+    frame = pl.DataFrame({"a": ["x", "y", None, "z"] * 15, "b": ["u", "v"] * 30})
+    fitted = imputer().fit(frame)
+    with pytest.raises(InputError, match="Column 'a' .*Found: 'w'"):
+        fitted.transform(frame.with_columns(a=pl.lit("w")))
+
+
+def test_a_number_where_none_was_seen_that_far_out_does_not_break_anything(X):
+    fitted = imputer().fit(X)
+    X[0] = [1e200, np.nan, -1e200]
+    result = fitted.transform(X)
+    assert np.isfinite(result[0, 1])
+
+
+def test_a_mask_that_disagrees_with_the_data(X):
+    with pytest.raises(InputError, match="'x0' is answered in a cell that the skip mask marks"):
+        imputer().fit(X, skip_mask=np.ones(X.shape, dtype=bool))
+    for mask in (np.zeros(60, dtype=bool), np.zeros((60, 2), dtype=bool)):
+        with pytest.raises(InputError, match="another shape"):
+            imputer().fit(X, skip_mask=mask)
+    with pytest.raises(InputError, match="other values than true and false"):
+        imputer().fit(X, skip_mask=np.full(X.shape, 0.5))
+
+
+@pytest.mark.parametrize("device", ["cuda:7", "banana", "cuda", "mps"])
+def test_a_device_that_is_not_there(device, X):
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        pytest.skip("this machine has a device of its own")
+    with pytest.raises(DeviceError, match=device):
+        imputer(device=device).fit(X)
+
+
+@pytest.mark.parametrize("preset", ["small", "path"])
+@pytest.mark.parametrize("steps", [1, 8])
+def test_training_that_runs_away_says_what_to_do(preset, steps, X):
+    training = {"learning_rate": 1e30, "max_steps": steps, "min_epoch_steps": 1}
+    settings = TINY | {"training": training, "em": {"rounds": 1}}
+    with pytest.raises(TabSODAError, match=r"Lower training\.learning_rate \(now 1e\+30\)"):
+        TabSODAImputer(preset=preset, settings=settings).fit_transform(X)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 TiB"),
+        MemoryError("Unable to allocate 9 TiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 TiB"),
+    ],
+    ids=["device", "numpy", "torch on the CPU"],
+)
+def test_too_little_memory_says_what_to_do(error, X, monkeypatch):
+    def full(*arguments, **options):
+        raise error
+
+    fitted = imputer().fit(X)
+    monkeypatch.setattr(engine_module.Sampler, "expect", full)
+    advice = r"too little memory\. Found: .*9 TiB\. Lower training\.batch_size"
+    with pytest.raises(DeviceError, match=advice):
+        fitted.transform(X)
+    monkeypatch.setattr(engine_module, "run_em", full)
+    with pytest.raises(DeviceError, match=advice):
+        imputer().fit(X)
+
+
+def test_other_runtime_errors_are_not_called_memory(X, monkeypatch):
+    def broken(*arguments, **options):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.setattr(engine_module, "run_em", broken)
+    with pytest.raises(RuntimeError, match="mat1"):
+        imputer().fit(X)
+
+
+def test_too_few_answers_to_hold_any_out_is_told():
+    X = np.array([[1.0, 2.0], [2.0, 1.0], [np.nan, np.nan]])
+    fitted = imputer().fit(X)
+    assert decisions(fitted)["training loss watched"] == "no answer could be held out"
+    assert fitted.settings_["training"]["monitor"] == "training_loss"
+    assert fitted.history_[0]["loss"] > 0
+
+
+@pytest.mark.parametrize("m", [-1, 1.5, "two"])
+def test_a_number_of_imputations_that_is_none(m, X):
+    with pytest.raises(InputError, match="number of imputations"):
+        imputer().fit(X).impute(X, m=m)
+
+
+def test_no_draws_are_allowed(X):
+    result = imputer().fit(X).impute(X, m=0)
+    assert len(result) == 0
+    assert list(result) == []
+    assert not np.isnan(result.point()).any()
+    with pytest.raises(InputError, match="no such imputation"):
+        result.complete(1)
+
+
+def test_another_number_of_columns_at_transform(X):
+    fitted = imputer().fit(X)
+    with pytest.raises(ValueError, match="2 features, but TabSODAImputer is expecting 3"):
+        fitted.transform(X[:, :2])
+
+
+@pytest.mark.parametrize("seed", [None, "one", 1.5, True, np.random.RandomState(0)])
+def test_a_seed_that_is_no_number(seed, X):
+    with pytest.raises(InputError, match="random_state"):
+        TabSODAImputer(settings=TINY, random_state=seed).fit(X)
+
+
+def test_a_table_without_answers(X):
+    with pytest.raises(InputError, match="no answered cell"):
+        imputer().fit(np.full((20, 2), np.nan))
+
+
+def test_unknown_settings_and_presets(X):
+    with pytest.raises(InputError, match="no such preset"):
+        TabSODAImputer(preset="huge").fit(X)
+    with pytest.raises(InputError, match=r"'em\.round'"):
+        TabSODAImputer(settings={"em": {"round": 2}}).fit(X)
+
+
+def test_refused_answers_are_imputed_and_skip_codes_are_not():
+    survey = make_survey(150, 12, seed=3, spelled_out=(Reason.SKIP, Reason.REFUSED))
+    frame = survey.to_frame()
+    result = imputer(description=survey.schema()).fit_transform(frame)
+    states = survey.table.states
+    for position, column in enumerate(survey.columns):
+        codes = {reason: code for code, reason in column.special_codes.items()}
+        if Reason.SKIP in codes:
+            kept = (result[column.name] == codes[Reason.SKIP]).fill_null(False).to_numpy()
+            assert np.array_equal(kept, states.skipped[:, position])
+        if Reason.REFUSED in codes:
+            assert codes[Reason.REFUSED] not in set(result[column.name])

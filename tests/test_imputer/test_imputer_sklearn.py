@@ -1,0 +1,151 @@
+"""The estimator as scikit-learn meets it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tabsoda import InputError, TabSODAImputer
+from tabsoda.datasets.synthetic_survey import make_survey
+
+TINY = {
+    "backbone": {"width": 8},
+    "training": {"max_steps": 4, "min_epoch_steps": 2},
+    "sampler": {"steps": 2, "chains": 1},
+}
+
+
+# No check is expected to fail; one that does would have to be named here with its reason.
+@parametrize_with_checks([TabSODAImputer(settings=TINY)], expected_failed_checks=lambda _: {})
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def X():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 3))
+    values[::6, 1] = np.nan
+    return values
+
+
+def test_parameters_are_kept_as_given_and_cloned(X):
+    settings = {"em": {"rounds": 2}}
+    imputer = TabSODAImputer(preset="nsduh", settings=settings, n_imputations=3, random_state=7)
+    copy = clone(imputer)
+    assert copy.get_params() == imputer.get_params()
+    assert copy.get_params()["settings"] == settings
+    assert copy.set_params(preset="path", device="cpu").preset == "path"
+    fitted = TabSODAImputer(settings=TINY).fit(X)
+    assert not hasattr(clone(fitted), "engine_")
+
+
+def test_the_resolved_settings_are_kept(X):
+    fitted = TabSODAImputer(settings=TINY).fit(X)
+    assert fitted.settings_["encoding"]["standardizer_refresh"] == "once"
+    assert fitted.settings_["training"]["max_steps"] == 4
+    assert json.loads(json.dumps(fitted.settings_))["backbone"]["width"] == 8
+
+
+def test_feature_names(X):
+    fitted = TabSODAImputer(settings=TINY).fit(X)
+    assert fitted.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+    assert fitted.get_feature_names_out(["a", "b", "c"]).tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="length"):
+        fitted.get_feature_names_out(["a"])
+    named = TabSODAImputer(settings=TINY).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
+    assert named.get_feature_names_out().tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature_names_in_"):
+        named.get_feature_names_out(["c", "b", "a"])
+
+
+@pytest.mark.parametrize("wanted", ["pandas", "polars"])
+@pytest.mark.parametrize("given", ["array", "pandas", "polars"])
+def test_set_output(wanted, given, X):
+    names = ["a", "b", "c"]
+    table = {
+        "array": X,
+        "pandas": pd.DataFrame(X, columns=names, index=np.arange(60) + 100),
+        "polars": pl.DataFrame(X, schema=names),
+    }[given]
+    result = TabSODAImputer(settings=TINY).set_output(transform=wanted).fit_transform(table)
+    assert isinstance(result, {"pandas": pd.DataFrame, "polars": pl.DataFrame}[wanted])
+    assert list(result.columns) == (["x0", "x1", "x2"] if given == "array" else names)
+    assert not np.isnan(result.to_numpy()).any()
+    assert np.array_equal(result.to_numpy()[~np.isnan(X)], X[~np.isnan(X)])
+    if (given, wanted) == ("pandas", "pandas"):
+        assert result.index.tolist() == table.index.tolist()
+
+
+def test_in_a_pipeline_and_a_column_transformer(X):
+    target = np.nan_to_num(X).sum(axis=1)
+    pipeline = make_pipeline(TabSODAImputer(settings=TINY), StandardScaler(), LinearRegression())
+    assert np.isfinite(pipeline.fit(X, target).predict(X)).all()
+    pipeline.set_params(tabsodaimputer__random_state=3)
+    assert pipeline.named_steps["tabsodaimputer"].random_state == 3
+    both = ColumnTransformer([("impute", TabSODAImputer(settings=TINY), [1, 2])])
+    assert not np.isnan(both.fit_transform(X)).any()
+
+
+def test_new_rows_are_imputed_without_refitting(X):
+    fitted = TabSODAImputer(settings=TINY, random_state=1).fit(X)
+    weights = fitted.engine_.model.denoiser.state_dict()
+    before = {name: tensor.clone() for name, tensor in weights.items()}
+    new = X[:4] + 1.0
+    new[0, 0] = np.nan
+    assert not np.isnan(fitted.transform(new)).any()
+    assert all((before[name] == tensor).all() for name, tensor in weights.items())
+
+
+def test_the_number_of_imputations_is_the_parameter_unless_said(X):
+    fitted = TabSODAImputer(settings=TINY, n_imputations=3).fit(X)
+    assert len(fitted.impute(X)) == 3
+    assert len(fitted.impute(X, m=np.int64(1))) == 1
+
+
+def test_transform_is_the_point_estimate_by_mode():
+    survey = make_survey(120, 12, seed=1)
+    fitted = TabSODAImputer(settings=TINY, description=survey.schema()).fit(survey.to_frame())
+    result = fitted.impute(survey.to_frame(), m=0)
+    assert fitted.transform(survey.to_frame()).equals(result.point("mode"))
+
+
+@pytest.mark.parametrize("kind", ["array", "survey"])
+def test_saved_and_loaded(kind, X, tmp_path):
+    if kind == "array":
+        table, options = X, {}
+    else:
+        survey = make_survey(200, 12, seed=1)
+        table, options = survey.to_frame(), {"description": survey.schema(), "rules": survey.rules}
+    fitted = TabSODAImputer(settings=TINY, random_state=5, **options).fit(table)
+    fitted.save(tmp_path / "model")
+    loaded = TabSODAImputer.load(tmp_path / "model", device="cpu")
+    one, other = fitted.impute(table, m=2), loaded.impute(table, m=2)
+    assert np.array_equal(one.cells.draws, other.cells.draws)
+    assert np.array_equal(one.cells.median, other.cells.median)
+    assert np.array_equal(one.table.states.states, other.table.states.states)
+    assert loaded.settings_ == fitted.settings_
+    assert loaded.history_ == fitted.history_
+    assert loaded.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
+    suffixes = {path.suffix for path in (tmp_path / "model").iterdir()}
+    assert suffixes <= {".json", ".safetensors", ".toml"}
+
+
+def test_a_loaded_model_fitted_again_is_the_same_model(X, tmp_path):
+    fitted = TabSODAImputer(settings=TINY, random_state=5).fit(X)
+    fitted.save(tmp_path)
+    again = TabSODAImputer.load(tmp_path, device="cpu").fit(X)
+    assert np.array_equal(fitted.transform(X), again.transform(X))
+
+
+def test_loading_what_is_no_model(tmp_path):
+    with pytest.raises(InputError, match="holds no model"):
+        TabSODAImputer.load(tmp_path)
