@@ -22,6 +22,7 @@ app.command("tabsoda.cli.inspect:inspect", name="inspect", help="See what is in 
 app.command("tabsoda.cli.mine:mine", name="mine", help="Find the routing rules of a survey.")
 app.command("tabsoda.cli.check:check", name="check", help="Check data against routing rules.")
 app.command("tabsoda.cli.impute:impute", name="impute", help="Impute the missing answers.")
+app.command("tabsoda.cli.evaluate:evaluate", name="evaluate", help="Compare methods on a survey.")
 app.command("tabsoda.cli.demo:demo", name="demo", help="Run the whole job on an embedded survey.")
 
 

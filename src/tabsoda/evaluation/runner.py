@@ -68,6 +68,8 @@ def run_study(
     if life_check:
         check_methods(pending, store, engine=engine, jobs=jobs, report=report)
     failed = 0
+    if report is not None:
+        report(0, len(pending), "")
     tasks = [(cases[cell.survey], cell) for cell in pending]
     for done, (index, outcome) in enumerate(run_tasks(attempt_cell, tasks, engine, jobs), start=1):
         cell = pending[index]
@@ -102,6 +104,8 @@ def check_methods(
             checks.append(LifeCheck(**kept["check"]))
         else:
             unknown.append((name, cell))
+    if report is not None and unknown:
+        report(0, len(unknown), "checking the methods for life")
     tasks = [(c.method, c.label, dict(c.options), c.skip_view) for _, c in unknown]
     for done, (index, check) in enumerate(run_tasks(_attempt, tasks, engine, jobs), start=1):
         name, cell = unknown[index]

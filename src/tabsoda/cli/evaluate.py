@@ -1,0 +1,228 @@
+"""``tabsoda evaluate``: how good a method is on a survey, against what else one would use."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tabsoda.cli.console import Report, emit_json, output, progress
+from tabsoda.cli.rule_text import columns, paragraph
+from tabsoda.errors import InputError
+
+if TYPE_CHECKING:
+    from tabsoda.baselines.registry import Entry
+    from tabsoda.evaluation.runner import RunSummary
+    from tabsoda.evaluation.store import Store
+    from tabsoda.evaluation.study import Study
+    from tabsoda.evaluation.table_formats import Table
+
+_QUICK = "mode,boosting,tabsoda"
+_FAILURES_SHOWN = 5
+
+
+def evaluate(
+    data: Path | None = None,
+    /,
+    *,
+    output_folder: Annotated[Path, Parameter(name=["--output", "-o"])],
+    survey: Path | None = None,
+    skip_mask: Path | None = None,
+    study: Path | None = None,
+    methods: str = _QUICK,
+    mechanisms: str = "mcar,mar,mnar",
+    replications: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
+    skip_view: str = "level",
+    track: str = "resolved",
+    rate: float = 0.3,
+    rows: int | None = None,
+    columns: int | None = None,
+    seed: int = 0,
+    engine: Literal["local", "joblib", "ray"] = "local",
+    jobs: int | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Hide answers of a survey, let methods find them again, and compare.
+
+    Writes to the output folder: cells/ (one folder for each method, mechanism and replication),
+    results.json, tables.md, tables.tex, tables.html and pictures of paired differences. The same
+    command goes on where it was interrupted; with more methods or replications it adds to what is
+    there.
+
+    Parameters
+    ----------
+    data
+        The survey: a file, or a folder with values.parquet, schema.json and skip.parquet. With
+        --study: the folder of survey folders; TABSODA_SURVEYS where absent.
+    output_folder
+        Folder to write to.
+    survey
+        The survey's description: survey.toml or schema.json. Guessed where absent.
+    skip_mask
+        A mask (Parquet or CSV) that says which cells are skips.
+    study
+        A study file (TOML) that describes the whole grid; the options from --methods to --seed
+        are not used then.
+    methods
+        Names separated by commas, or all. package.module:factory adds one of your own.
+    mechanisms
+        Why cells are hidden: mcar, mar, mnar.
+    replications
+        How often cells are hidden anew.
+    skip_view
+        How methods that do not know skips are shown them: blind (blanks), level, or both.
+    track
+        What is known about followers of a hidden gate: resolved, unresolved, or both.
+    rate
+        Share of answers to hide.
+    rows
+        At most this many respondents.
+    columns
+        At most this many questions.
+    seed
+        The same seed hides the same cells.
+    engine
+        Where cells run: local, joblib (processes) or ray (a cluster).
+    jobs
+        Cells at a time.
+    as_json
+        Write the result as JSON.
+    """
+    from tabsoda.evaluation.report import study_tables, write_report
+    from tabsoda.evaluation.runner import run_study
+    from tabsoda.evaluation.store import Store
+    from tabsoda.evaluation.study import cases_of, load_study, make_study, tables_in
+
+    if study is not None:
+        from tabsoda.datasets.survey_folder import surveys_folder
+
+        plan = load_study(study)
+        tables = tables_in(plan, surveys_folder(data))
+    else:
+        name, table = _read(data, survey, skip_mask)
+        content = {
+            "name": name,
+            "surveys": [name],
+            "methods": [{"name": one} for one in _method_names(methods)],
+            "mechanisms": _listed(mechanisms),
+            "skip_views": _listed(skip_view),
+            "tracks": _listed(track),
+            "replications": replications,
+            "rate": rate,
+            "rows": rows,
+            "columns": columns,
+            "seed": seed,
+        }
+        plan = make_study(content, "The command")
+        tables = iter([(name, table)])
+    store = Store(output_folder)
+    cases = cases_of(plan, tables)
+    with _told("Evaluating") as report:
+        summary = run_study(
+            cases,
+            plan.cells(cases),
+            store,
+            engine=engine,
+            jobs=jobs,
+            life_check=plan.life_check,
+            report=report,
+        )
+    document = {"study": plan.model_dump(mode="json")} | store.collect()
+    write_report(document, output_folder)
+    if as_json:
+        emit_json(document)
+    else:
+        _show(plan, summary, store, study_tables(document), output_folder)
+
+
+def _read(data: Path | None, survey: Path | None, skip_mask: Path | None) -> tuple[str, Any]:
+    if data is None:
+        raise InputError(
+            "There is no survey to evaluate on", next_step="Name its file, or add --study"
+        )
+    from tabsoda.datasets.survey_folder import is_survey_folder, load_survey_folder
+    from tabsoda.reading import read_survey
+
+    if is_survey_folder(data):
+        return data.resolve().name, load_survey_folder(data).table
+    return data.stem, read_survey(data, survey, skip_mask=skip_mask).table
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _method_names(methods: str) -> list[str]:
+    if methods != "all":
+        return _listed(methods)
+    from tabsoda.baselines.registry import METHODS
+
+    absent = [name for name, entry in METHODS.items() if not _available(entry)]
+    if absent:
+        sys.stderr.write(f"Left out, since what they need is not installed: {', '.join(absent)}\n")
+    return [name for name in METHODS if name not in absent]
+
+
+def _available(entry: Entry) -> bool:
+    """Whether what a method needs is here; its module tells, where there is a doubt."""
+    module = sys.modules[entry.load().__module__]
+    check = getattr(module, "available", None)
+    return check is None or bool(check())
+
+
+@contextmanager
+def _told(description: str) -> Iterator[Report]:
+    """Show a bar on a terminal; elsewhere write one line a cell, with the time left."""
+    if sys.stderr.isatty():
+        with progress(description) as report:
+            yield report
+        return
+    start = time.monotonic()
+
+    def line(done: int, total: int, what: str = "") -> None:
+        nonlocal start
+        if not done:
+            start = time.monotonic()
+            return
+        left = (time.monotonic() - start) / done * (total - done)
+        sys.stderr.write(f"{done}/{total} {what}, about {left:.0f} s left\n")
+        sys.stderr.flush()
+
+    yield line
+
+
+def _show(
+    plan: Study, summary: RunSummary, store: Store, tables: dict[str, Table], folder: Path
+) -> None:
+    console = output()
+    lines = [
+        paragraph(
+            f"{summary.ran:,} cells were run, {summary.reused:,} were there already, "
+            f"{summary.failed:,} failed.",
+            console.width,
+        ),
+        "",
+    ]
+    for failed in store.failures()[:_FAILURES_SHOWN]:
+        settings = failed["settings"]
+        where = f"{settings['survey']} {settings['mechanism']} {settings['label']}"
+        lines += [paragraph(f"Failed: {where}: {failed['message']}", console.width), ""]
+    for mechanism in plan.mechanisms:
+        if mechanism.value in tables:
+            lines += [*_text(tables[mechanism.value]), ""]
+    lines += [f"In {folder}: results.json, tables.md, tables.tex, tables.html, differences-*.svg"]
+    for line in lines:
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _text(table: Table) -> Iterator[str]:
+    yield table.title
+    rows = [[*table.header], *([entry.text for entry in row] for row in table.rows)]
+    yield from columns(rows, left=table.left)
+    yield table.note

@@ -1,0 +1,78 @@
+"""The results of a study, grouped: one series of replications per survey, mechanism and method.
+
+Input: the document that :meth:`tabsoda.evaluation.store.Store.collect` returns. Output: series,
+in the order of the replications, so that methods can be compared pair by pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tabsoda.evaluation.cells import OWN_VIEW
+from tabsoda.evaluation.replications import PairedDifference, paired_difference
+
+_NAN = float("nan")
+_CONDITION = ("survey", "mechanism", "track", "label", "skip_view", "method")
+_VIEWS = {"blind": ", skips blank", "level": ", skips a level", OWN_VIEW: ""}
+
+
+@dataclass(frozen=True)
+class Series:
+    """The replications of a method under one condition.
+
+    Attributes
+    ----------
+    survey, mechanism, track, label, skip_view, method : str
+    cells : mapping of int to dict
+        Results by replication.
+    """
+
+    survey: str
+    mechanism: str
+    track: str
+    label: str
+    skip_view: str
+    method: str
+    cells: Mapping[int, dict[str, Any]]
+
+    @property
+    def title(self) -> str:
+        """The method's name with how it was shown skips."""
+        return self.label + _VIEWS.get(self.skip_view, "")
+
+    def values(self, metric: str, scope: str = "all") -> dict[int, float]:
+        """Return a metric by replication; NaN where nothing was scored."""
+        return {
+            number: _number(cell["metrics"][scope][metric])
+            for number, cell in sorted(self.cells.items())
+        }
+
+    @property
+    def seconds(self) -> list[float]:
+        """The method's own time, by replication."""
+        return [cell["seconds"] for _, cell in sorted(self.cells.items())]
+
+    def minus(self, other: Series, metric: str, scope: str = "all") -> PairedDifference:
+        """Compare with another method on the replications both have."""
+        ours, theirs = self.values(metric, scope), other.values(metric, scope)
+        shared = sorted(ours.keys() & theirs.keys())
+        return paired_difference([ours[n] for n in shared], [theirs[n] for n in shared])
+
+
+def group(cells: Iterable[dict[str, Any]]) -> list[Series]:
+    """Group results into series, ordered as the results are."""
+    groups: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+    for cell in cells:
+        settings = cell["settings"]
+        key = tuple(str(settings[name]) for name in _CONDITION)
+        groups.setdefault(key, {})[settings["replication"]] = cell
+    return [
+        Series(**dict(zip(_CONDITION, key, strict=True)), cells=found)
+        for key, found in groups.items()
+    ]
+
+
+def _number(value: float | None) -> float:
+    return _NAN if value is None else float(value)
