@@ -49,8 +49,8 @@ class Boosting:
     patience: int = 8
     max_native_levels: int = 64
     min_level_rows: int = 10
-    name: str = "Boosting"
-    knows_skips: bool = False
+    name = "Boosting"
+    knows_skips = False
 
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell."""

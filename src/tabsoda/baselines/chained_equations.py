@@ -75,8 +75,8 @@ class ChainedEquations:
     min_correlation: float = 0.1
     max_questions: int = 20
     n_jobs: int = 1
-    name: str = "MICE"
-    knows_skips: bool = False
+    name = "MICE"
+    knows_skips = False
 
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell."""

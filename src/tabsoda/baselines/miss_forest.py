@@ -59,8 +59,8 @@ class MissForest:
     max_rounds: int = 10
     min_leaf_rows: int = 5
     n_jobs: int = 2
-    name: str = "MissForest"
-    knows_skips: bool = False
+    name = "MissForest"
+    knows_skips = False
 
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell."""

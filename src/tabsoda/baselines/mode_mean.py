@@ -35,8 +35,8 @@ class ModeMean:
     """
 
     number: str = "mean"
-    name: str = "Mode/mean"
-    knows_skips: bool = False
+    name = "Mode/mean"
+    knows_skips = False
 
     def __post_init__(self) -> None:
         if self.number not in ("mean", "median"):

@@ -63,8 +63,8 @@ class RMice:
     rounds: int = 5
     min_correlation: float = 0.1
     timeout_s: float | None = None
-    name: str = "mice (R)"
-    knows_skips: bool = False
+    name = "mice (R)"
+    knows_skips = False
 
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell."""

@@ -36,7 +36,13 @@ class Entry:
 METHODS: Mapping[str, Entry] = {
     "mode": Entry("mode_mean:ModeMean"),
     "boosting": Entry("boosting:Boosting"),
+    "mice": Entry("chained_equations:ChainedEquations"),
+    "r-mice": Entry("r_mice:RMice"),
     "missforest": Entry("miss_forest:MissForest"),
+    "diffputer": Entry("diffputer:DiffPuter"),
+    "tabsoda": Entry("tabsoda:TabSODA"),
+    "tabsoda-skip": Entry("tabsoda:TabSODASkip"),
+    "tabsoda-n": Entry("tabsoda:TabSODAN"),
 }
 
 
