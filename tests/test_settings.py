@@ -168,9 +168,9 @@ def test_the_presets_are_the_papers_table(name):
 
 
 def test_unknown_names_are_told_with_the_known_ones():
-    with pytest.raises(InputError, match="'huge'.*'path', 'nsduh', 'small'"):
+    with pytest.raises(InputError, match=r"'huge'.*'path', 'nsduh', 'small'"):
         Settings.preset("huge")
-    with pytest.raises(InputError, match="'sampling'.*encoding, noise, backbone"):
+    with pytest.raises(InputError, match=r"'sampling'.*encoding, noise, backbone"):
         Settings().replace(sampling={})
     with pytest.raises(InputError, match=r"'em\.round'.*min_rounds, rounds"):
         Settings().replace(em={"round": 3})

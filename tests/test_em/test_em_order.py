@@ -152,5 +152,5 @@ def test_global_generators_are_left_alone_and_not_used(
     assert np.array_equal(states[1], np.random.get_state()[1])
     assert states[2] == random.getstate()
     torch.rand(3)
-    np.random.random(3)  # noqa: NPY002
+    np.random.random(3)
     assert differing(one, Engine.fit(table, settings, seed=1, device="cpu")) == set()

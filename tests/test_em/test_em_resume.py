@@ -13,14 +13,14 @@ from tabsoda.table import CodedTable
 ROUNDS = {"rounds": 3}
 
 
-class Interrupted(Exception):
+class InterruptedRunError(Exception):
     """What a test raises in the middle of a run."""
 
 
 def stop_in_round(number):
     def report(done, total, what):
         if what.startswith(f"round {number} "):
-            raise Interrupted
+            raise InterruptedRunError
 
     return report
 
@@ -36,7 +36,7 @@ def test_resume_equals_an_uninterrupted_run(
 ):
     table, settings = mixed_table(), tiny_settings(preset, em=ROUNDS)
     whole = Engine.fit(table, settings, seed=1, device="cpu")
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedRunError):
         Engine.fit(
             table,
             settings,

@@ -22,8 +22,8 @@ def imputer(**options):
     return TabSODAImputer(settings=TINY, random_state=1, **options)
 
 
-@pytest.fixture
-def X():
+@pytest.fixture(name="X")
+def array():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 3))
     values[::6, 1] = np.nan
@@ -88,7 +88,7 @@ def test_a_nominal_with_one_level_and_one_that_is_nearly_unique():
 
 @pytest.mark.parametrize("shape", [(1, 3), (1, 1)])
 def test_one_row_is_too_few(shape):
-    with pytest.raises(InputError, match="too small to learn from. Found: 1 rows"):
+    with pytest.raises(InputError, match=r"too small to learn from\. Found: 1 rows"):
         imputer().fit(np.ones(shape))
 
 
@@ -164,7 +164,7 @@ def test_infinities_are_refused(infinity, X):
 def test_an_unseen_category_is_named():
     frame = pl.DataFrame({"a": ["x", "y", None, "z"] * 15, "b": ["u", "v"] * 30})
     fitted = imputer().fit(frame)
-    with pytest.raises(InputError, match="Column 'a' .*Found: 'w'"):
+    with pytest.raises(InputError, match=r"Column 'a' .*Found: 'w'"):
         fitted.transform(frame.with_columns(a=pl.lit("w")))
 
 

@@ -29,8 +29,8 @@ def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
 
-@pytest.fixture
-def X():
+@pytest.fixture(name="X")
+def array():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(60, 3))
     values[::6, 1] = np.nan

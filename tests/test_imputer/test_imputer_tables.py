@@ -85,8 +85,7 @@ def cells(frame):
     """Return plain lists by column, None where empty, whatever the library."""
     if isinstance(frame, pd.DataFrame):
         return {
-            name: [None if empty else v for v, empty in zip(frame[name], frame[name].isna())]
-            for name in frame
+            name: [None if pd.isna(value) else value for value in frame[name]] for name in frame
         }
     if isinstance(frame, pa.Table):
         return frame.to_pydict()
