@@ -49,6 +49,7 @@ def test_python_blocks_that_train_run(
 
 def test_commands_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tabsoda.cli.demo_imputation.SETTINGS", {"training": {"max_steps": 20}})
     commands = _commands()
     for command in commands:
         main(command[1:])

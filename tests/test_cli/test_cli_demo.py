@@ -7,13 +7,24 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tabsoda.cli import demo_imputation
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
+from tabsoda.reading import read_survey
 from tabsoda.skips.rule_set import RuleSet
 
 
+@pytest.fixture(scope="module", autouse=True)
+def short_training():
+    """Train for a moment only: what is imputed is the same job, a little worse."""
+    with pytest.MonkeyPatch.context() as patch:
+        settings = {"training": {"max_steps": 40}, "sampler": {"steps": 5}}
+        patch.setattr(demo_imputation, "SETTINGS", settings)
+        yield
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(short_training: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = tmp_path_factory.mktemp("demo") / "new" / "out"
     main(["demo", "-o", str(result), "--rows", "1500", "--seed", "4"])
     return result
@@ -61,6 +72,9 @@ def test_json_gives_the_same_numbers(folder: Path, capsys: pytest.CaptureFixture
 
     assert contents["answered"] == states.answered.sum()
     assert contents["answered"] + contents["declined"] + contents["blank"] == states.states.size
+    imputed = result["The missing answers, imputed"]
+    assert imputed["imputed"] == imputed["scored"] + imputed["skipped_in_truth"]
+    assert imputed["touched_skips"] == 0
     found = result["The routing, found from the blanks"]
     assert found["skipped"] == pl.read_parquet(folder / "mined_skip.parquet").to_numpy().sum()
 
@@ -72,3 +86,30 @@ def test_output_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
     assert stop.value.code == 2
     assert "is a file" in capsys.readouterr().err
+
+
+def test_imputed_tables_hold_the_answers_and_leave_skips(folder: Path) -> None:
+    survey = read_survey(folder / "survey.csv", folder / "survey.toml")
+    skipped = pl.read_parquet(folder / "mined_skip.parquet")
+    point = pl.read_parquet(folder / "imputed" / "point.parquet")
+
+    assert len(list((folder / "imputed" / "imputations").iterdir())) == demo_imputation.N_DRAWS
+    for position, name in enumerate(survey.table.names):
+        answered = survey.states.answered[:, position]
+        assert point[name].is_null().to_list() == skipped[name].to_list()
+        assert point[name].filter(answered).equals(survey.frame[name].filter(answered))
+
+
+@pytest.mark.slow
+def test_imputing_beats_mode_and_mean_on_every_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_imputation, "SETTINGS", {"training": {"max_steps": 500}})
+    main(["demo", "-o", str(tmp_path / "out"), "--json"])
+    scores = json.loads(capsys.readouterr().out)["The missing answers, imputed"]
+
+    for name in ("nominal_accuracy", "ordinal_accuracy"):
+        assert scores["imputed"][name] > scores["simple"][name]
+    for name in ("mace_median", "rmse"):
+        assert scores["imputed"][name] < scores["simple"][name]
+    assert 0.5 < scores["between_draws"] < 0.85

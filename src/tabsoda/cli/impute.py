@@ -108,14 +108,15 @@ def impute(
     fitting = {"seed": seed, "preset": preset, "set": changes or None}
     flags = {"mine": mine or None, "bits": bits or None}
     _check_options(inputs, {**fitting, **flags})
-    options = {
-        "seed": seed or 0,
-        "preset": preset or "small",
-        "set": list(changes),
-        "mine": mine,
-        "bits": bits,
-    }
-    options = {"unlisted": unlisted} | ({} if model is not None else options)
+    options: dict[str, Any] = {"unlisted": unlisted}
+    if model is None:
+        options |= {
+            "seed": seed or 0,
+            "preset": preset or "small",
+            "set": list(changes),
+            "mine": mine,
+            "bits": bits,
+        }
     job = Job(inputs, model, options, draws, device)
     if not dry_run:
         folder = _required(output_folder)

@@ -1,0 +1,99 @@
+"""The demo's imputation: fill what is missing, and say how good that is against the truth."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tabsoda.cli.console import progress
+from tabsoda.cli.rule_text import columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tabsoda.datasets import SyntheticSurvey
+    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.skips.rule_set import RuleSet
+    from tabsoda.survey import Survey
+
+# Enough to show what the method does within a minute; the preset itself trains longer.
+SETTINGS = {"training": {"max_steps": 500}}
+N_DRAWS = 5
+
+
+def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
+    """Impute with the small preset, and write what ``tabsoda impute`` would write."""
+    from tabsoda.cli.impute_outputs import write_outputs
+    from tabsoda.imputer import TabSODAImputer
+
+    folder.mkdir(exist_ok=True)
+    imputer = TabSODAImputer(settings=SETTINGS, random_state=1, n_imputations=N_DRAWS)
+    start = time.perf_counter()
+    with progress("Fitting") as report:
+        imputer.fit(survey, report=report)
+    with progress("Imputing") as report:
+        result = imputer.impute(survey, report=report)
+    imputer.rules_ = rules
+    inputs = {"data": folder.parent / "survey.csv", "survey": folder.parent / "survey.toml"}
+    options = {"draws": N_DRAWS, "seed": 1, "preset": "small", "changed": SETTINGS}
+    write_outputs(folder, result, imputer, inputs, options, time.perf_counter() - start)
+    return result
+
+
+def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[str, Any]:
+    """Compare with the true answers, and with what the most frequent answer would give."""
+    from tabsoda.baselines.contract import Estimates, SkipView
+    from tabsoda.baselines.mode_mean import ModeMean
+    from tabsoda.evaluation.imputation_metrics import score_estimates
+
+    scored = result.table.states.missing & ~truth.skipped
+    imputed = Estimates(result.point_values("mode"), result.point_values("median"), {})
+    simple = ModeMean().impute(result.table, 0, SkipView.BLIND)
+    pair = {
+        name: score_estimates(truth.complete_table, result.table, estimates, scored)["all"]
+        for name, estimates in (("imputed", imputed), ("simple", simple))
+    }
+    wanted = ("nominal_accuracy", "ordinal_accuracy", "mace_median", "rmse")
+    return {
+        "scored": int(scored.sum()),
+        "skipped_in_truth": int((result.table.states.missing & truth.skipped).sum()),
+        **{
+            side: {name: scores[name] for name in wanted if np.isfinite(scores[name])}
+            for side, scores in pair.items()
+        },
+        "between_draws": _covered(result, truth, scored),
+    }
+
+
+def _covered(
+    result: Imputations, truth: SyntheticSurvey, scored: NDArray[np.bool_]
+) -> float | None:
+    """Return how often the truth of a number lies between its lowest and highest draw."""
+    rows, positions = result.cells.rows, result.cells.positions
+    numeric = np.array([not column.is_categorical for column in result.table.columns])
+    chosen = numeric[positions] & scored[rows, positions]
+    if not chosen.any():
+        return None
+    draws = result.cells.draws[:, chosen]
+    answers = truth.complete[rows[chosen], positions[chosen]]
+    return float(((draws.min(axis=0) <= answers) & (answers <= draws.max(axis=0))).mean())
+
+
+def score_lines(scores: dict[str, Any]) -> tuple[str, ...]:
+    """Lay out the comparison for people."""
+    names = {
+        "nominal_accuracy": ("nominal answers that are right", "{:.1%}"),
+        "ordinal_accuracy": ("ordinal answers that are right", "{:.1%}"),
+        "mace_median": ("ordinal answers: levels off, on average", "{:.3f}"),
+        "rmse": ("numbers: typical error in standard deviations", "{:.3f}"),
+    }
+    rows = [["", "imputed", "mode/mean"]]
+    for name, (text, form) in names.items():
+        if name in scores["imputed"]:
+            pair = (scores["imputed"][name], scores["simple"][name])
+            rows.append([text, *(form.format(value) for value in pair)])
+    return tuple(f"  {line}" for line in columns(rows))
