@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tabsoda.datasets import make_survey
 from tabsoda.evaluation.cases import SurveyCase
-from tabsoda.evaluation.cells import CellSettings
+from tabsoda.evaluation.cells import CellSettings, method_factory
 from tabsoda.evaluation.runner import run_study
 from tabsoda.evaluation.store import Store
 
@@ -34,6 +34,8 @@ def main() -> None:
         )
         for mechanism in ("mcar", "mar", "mnar")
     ]  # fmt: skip
+    # Importing a method's libraries happens once a process and is no part of either time.
+    method_factory(options.method)()
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         start = time.perf_counter()

@@ -28,7 +28,7 @@ from tabsoda.baselines.contract import ImputationMethod, SkipView
 from tabsoda.errors import InputError
 from tabsoda.evaluation.cases import SurveyCase
 from tabsoda.evaluation.gates import Track, seen_table, unresolved_cells
-from tabsoda.evaluation.imputation_metrics import score_columns, score_estimates
+from tabsoda.evaluation.imputation_metrics import columns_of, compare, groups_of
 from tabsoda.evaluation.masking import DEFAULT_RATE, hide_cells
 
 # Methods that read the skip states themselves are shown them in one way only.
@@ -157,10 +157,11 @@ def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
     estimates = method.impute(seen, seed, view)
     seconds = time.perf_counter() - begun
     gates = np.asarray(case.followers.any(axis=1))
+    errors = compare(case.table, seen, estimates, scored)
     result = {
         "settings": settings.to_dict(),
-        "metrics": score_estimates(case.table, seen, estimates, scored, gates),
-        "columns": score_columns(case.table, seen, estimates, scored),
+        "metrics": groups_of(errors, gates),
+        "columns": columns_of(errors),
         "cells": {"hidden": int(hidden.sum()), "scored": int(scored.sum())},
         "shape": list(case.table.shape),
         "seconds": round(seconds, 4),

@@ -6,6 +6,7 @@ number per metric, NaN where nothing was scored, with the counts beside them. Ne
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ METRICS: dict[str, bool] = {
     "log_score": False,
     "calibration_error": False,
 }
+# A method's confidence in a level, and whether it was right.
+_CALIBRATION = ("confidence", "hits")
 
 
 def score_estimates(
@@ -84,108 +87,136 @@ def score_estimates(
     >>> scores["mace"], scores["mace_median"], scores["n_ordinal"], scores["rmse"]
     (1.5, 0.5, 2, nan)
     """
-    _check(truth, estimates, scored)
     chosen = np.zeros(truth.shape[1], dtype=bool) if gates is None else np.asarray(gates)
-    every = np.ones_like(chosen)
-    groups = {"all": every, "gates": chosen, "others": ~chosen}
-    return {
-        name: _group_scores(truth, seen, estimates, scored, np.flatnonzero(positions))
-        for name, positions in groups.items()
-    }
+    return groups_of(compare(truth, seen, estimates, scored), chosen)
 
 
 def score_columns(
     truth: CodedTable, seen: CodedTable, estimates: Estimates, scored: BoolArray
 ) -> list[dict[str, Any]]:
     """Score each column by itself: ``accuracy`` and ``mace``, or standardised ``rmse``."""
+    return columns_of(compare(truth, seen, estimates, scored))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnErrors:
+    """What the metrics of a column are made of; arrays have one entry a scored cell.
+
+    Attributes
+    ----------
+    column : Column
+    mode, median : ndarray
+        Estimate minus answer; level positions for categorical columns.
+    spread : float
+        Standard deviation of the answers the method saw.
+    ranked, logs, confidence : ndarray
+        Empty where there are no probabilities; ``ranked`` for ordinals only.
+    hits : ndarray of bool
+        Whether the most probable level was the answer.
+    """
+
+    column: Column
+    mode: FloatArray
+    median: FloatArray
+    spread: float
+    ranked: FloatArray
+    logs: FloatArray
+    confidence: FloatArray
+    hits: BoolArray
+
+
+def compare(
+    truth: CodedTable, seen: CodedTable, estimates: Estimates, scored: BoolArray
+) -> list[ColumnErrors]:
+    """Compare estimates with answers, column by column."""
     _check(truth, estimates, scored)
+    return [
+        _column_errors(truth, seen, estimates, scored[:, position], position)
+        for position in range(truth.shape[1])
+    ]
+
+
+def groups_of(errors: list[ColumnErrors], gates: BoolArray) -> dict[str, dict[str, Any]]:
+    """Return the metrics of all columns, of gates, and of the others."""
+    marked = list(zip(errors, gates.tolist(), strict=True))
+    return {
+        "all": _scores(errors),
+        "gates": _scores([one for one, gate in marked if gate]),
+        "others": _scores([one for one, gate in marked if not gate]),
+    }
+
+
+def columns_of(errors: list[ColumnErrors]) -> list[dict[str, Any]]:
+    """Return the metrics of each column by itself."""
+    wanted = {
+        ColumnKind.CONTINUOUS: ("rmse", "rmse_raw"),
+        ColumnKind.NOMINAL: ("nominal_accuracy",),
+        ColumnKind.ORDINAL: ("ordinal_accuracy", "mace", "mace_median"),
+    }
     rows = []
-    for position, column in enumerate(truth.columns):
-        cells = scored[:, position]
-        entry: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
-        entry["cells"] = int(cells.sum())
-        if cells.any():
-            scores = _group_scores(truth, seen, estimates, scored, np.array([position]))
-            wanted = {
-                ColumnKind.CONTINUOUS: ("rmse", "rmse_raw"),
-                ColumnKind.NOMINAL: ("nominal_accuracy",),
-                ColumnKind.ORDINAL: ("ordinal_accuracy", "mace", "mace_median"),
-            }[column.kind]
-            entry |= {name: scores[name] for name in wanted}
+    for one in errors:
+        kind = one.column.kind
+        entry: dict[str, Any] = {"name": one.column.name, "kind": kind.value}
+        entry["cells"] = one.mode.size
+        if one.mode.size:
+            scores = _answer_scores([one])
+            entry |= {name: scores[name] for name in wanted[kind]}
         rows.append(entry)
     return rows
 
 
-def _group_scores(
-    truth: CodedTable,
-    seen: CodedTable,
-    estimates: Estimates,
-    scored: BoolArray,
-    positions: NDArray[np.intp],
-) -> dict[str, Any]:
-    raw: list[FloatArray] = []
-    standardised: list[FloatArray] = []
-    by_mode: dict[ColumnKind, list[FloatArray]] = {ColumnKind.NOMINAL: [], ColumnKind.ORDINAL: []}
-    by_median: list[FloatArray] = []
-    probable: list[tuple[FloatArray, FloatArray, FloatArray, BoolArray]] = []
-    for position in positions:
-        cells, column = scored[:, position], truth.columns[position]
-        answers = truth.values[cells, position]
-        errors = estimates.mode[cells, position] - answers
-        if column.kind is ColumnKind.CONTINUOUS:
-            raw.append(errors)
-            standardised.append(errors / _spread(seen, position))
-            continue
-        by_mode[column.kind].append(errors)
+def _column_errors(
+    truth: CodedTable, seen: CodedTable, estimates: Estimates, cells: BoolArray, position: int
+) -> ColumnErrors:
+    column = truth.columns[position]
+    answers = truth.values[cells, position]
+    mode = estimates.mode[cells, position] - answers
+    median = estimates.median[cells, position] - answers
+    ranked, logs, confidence = np.empty(0), np.empty(0), np.empty(0)
+    hits = np.empty(0, dtype=bool)
+    if position in estimates.probabilities and column.is_categorical:
+        given, levels = estimates.probabilities[position][cells], answers.astype(np.intp)
+        logs, hits = log_scores(given, levels), given.argmax(axis=1) == levels
+        confidence = given.max(axis=1, initial=0.0)
         if column.kind is ColumnKind.ORDINAL:
-            by_median.append(estimates.median[cells, position] - answers)
-        if position in estimates.probabilities:
-            given = estimates.probabilities[position][cells]
-            probable.append(_probability_parts(given, answers.astype(np.intp), column))
-    nominal, ordinal = (_joined(by_mode[kind]) for kind in (ColumnKind.NOMINAL, ColumnKind.ORDINAL))
-    scores: dict[str, Any] = {
-        "n_continuous": sum(part.size for part in raw),
+            ranked = ranked_probability_scores(given, levels)
+    spread = 1.0 if column.is_categorical else _spread(seen, position)
+    return ColumnErrors(column, mode, median, spread, ranked, logs, confidence, hits)
+
+
+def _scores(errors: list[ColumnErrors]) -> dict[str, Any]:
+    confidence, hits = (_joined([getattr(e, name) for e in errors]) for name in _CALIBRATION)
+    bins = reliability(confidence, hits > 0)
+    return _answer_scores(errors) | {
+        "n_probabilities": confidence.size,
+        "rps": _mean(_joined([one.ranked for one in errors])),
+        "log_score": _mean(_joined([one.logs for one in errors])),
+        "calibration_error": calibration_error(bins),
+        "reliability": bins,
+    }
+
+
+def _answer_scores(errors: list[ColumnErrors]) -> dict[str, Any]:
+    by_kind = {kind: [e for e in errors if e.column.kind is kind] for kind in ColumnKind}
+    raw = _joined([one.mode for one in by_kind[ColumnKind.CONTINUOUS]])
+    standardised = _joined([one.mode / one.spread for one in by_kind[ColumnKind.CONTINUOUS]])
+    nominal = _joined([one.mode for one in by_kind[ColumnKind.NOMINAL]])
+    ordinal = _joined([one.mode for one in by_kind[ColumnKind.ORDINAL]])
+    median = _joined([one.median for one in by_kind[ColumnKind.ORDINAL]])
+    return {
+        "n_continuous": raw.size,
         "n_nominal": nominal.size,
         "n_ordinal": ordinal.size,
         "mace": _mean(np.abs(ordinal)),
-        "mace_median": _mean(np.abs(_joined(by_median))),
+        "mace_median": _mean(np.abs(median)),
         "ordinal_accuracy": _mean(ordinal == 0),
-        "ordinal_accuracy_median": _mean(_joined(by_median) == 0),
+        "ordinal_accuracy_median": _mean(median == 0),
         "categorical_accuracy": _mean(np.concatenate([nominal, ordinal]) == 0),
         "nominal_accuracy": _mean(nominal == 0),
-        "rmse": _mean(_joined(standardised) ** 2) ** 0.5,
-        "mae": _mean(np.abs(_joined(standardised))),
-        "rmse_raw": _mean(_joined(raw) ** 2) ** 0.5,
-        "mae_raw": _mean(np.abs(_joined(raw))),
-    }
-    return scores | _probability_scores(probable)
-
-
-def _probability_parts(
-    probabilities: FloatArray, levels: NDArray[np.intp], column: Column
-) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
-    """Return ranked scores (ordinals only), log scores, confidences and hits of a column."""
-    ranked = np.empty(0)
-    if column.kind is ColumnKind.ORDINAL:
-        ranked = ranked_probability_scores(probabilities, levels)
-    hits = probabilities.argmax(axis=1) == levels
-    return ranked, log_scores(probabilities, levels), probabilities.max(axis=1, initial=0.0), hits
-
-
-def _probability_scores(
-    parts: list[tuple[FloatArray, FloatArray, FloatArray, BoolArray]],
-) -> dict[str, Any]:
-    ranked = _joined([part[0] for part in parts])
-    logs = _joined([part[1] for part in parts])
-    confidence = _joined([part[2] for part in parts])
-    hits = _joined([part[3].astype(np.float64) for part in parts]) > 0
-    bins = reliability(confidence, hits)
-    return {
-        "n_probabilities": logs.size,
-        "rps": _mean(ranked),
-        "log_score": _mean(logs),
-        "calibration_error": calibration_error(bins),
-        "reliability": bins,
+        "rmse": _mean(standardised**2) ** 0.5,
+        "mae": _mean(np.abs(standardised)),
+        "rmse_raw": _mean(raw**2) ** 0.5,
+        "mae_raw": _mean(np.abs(raw)),
     }
 
 
@@ -200,7 +231,7 @@ def _mean(values: NDArray[Any]) -> float:
     return float(np.mean(values)) if values.size else float("nan")
 
 
-def _joined(parts: list[FloatArray]) -> FloatArray:
+def _joined(parts: list[NDArray[Any]]) -> FloatArray:
     return np.concatenate(parts) if parts else np.empty(0)
 
 

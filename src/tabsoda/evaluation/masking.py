@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import bisect
+from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import rankdata
 
@@ -169,7 +169,8 @@ def hiding_chance(logits: FloatArray, rate: float) -> FloatArray:
     # A spread at the level of rounding is none.
     scaled = centred / spread if spread > 1e-9 else np.zeros_like(logits)
     limit = _WIDEST_INTERCEPT + float(np.abs(scaled).max())
-    intercept = bisect(lambda a: float(expit(scaled + a).mean()) - rate, -limit, limit, xtol=1e-10)
+    # Brent's method is bisection with quicker steps: the same root.
+    intercept = brentq(lambda a: float(expit(scaled + a).mean()) - rate, -limit, limit, xtol=1e-10)
     return expit(scaled + intercept)
 
 
