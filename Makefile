@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= demo-out
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all check format clean
+.PHONY: help demo test test-all check format tables clean
 
 help:            ## list the commands
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -34,6 +34,9 @@ check: $(READY)  ## format, lint, types, quick tests
 format: $(READY) ## reformat the code
 	$(BIN)/ruff format src tests benchmarks
 	$(BIN)/ruff check --fix src tests benchmarks
+
+tables: $(READY) ## rebuild the tables and pictures of the documentation from results
+	$(BIN)/python benchmarks/imputation/make_tables.py
 
 clean:           ## remove the environment and what runs left behind
 	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,11 +22,9 @@ def main() -> None:
     parser.add_argument("--surveys", type=Path, help="folder of surveys; else TABSODA_SURVEYS")
     parser.add_argument("--methods", nargs="+", help="only these, by name or label")
     options = parser.parse_args()
-    study = load_study(options.study)
+    study = load_study(options.study).restricted(options.methods or ["all"])
     cases = cases_of(study, tables_in(study, surveys_folder(options.surveys)))
     cells = study.cells(cases)
-    if options.methods:
-        cells = [c for c in cells if {c.method, c.label} & set(options.methods)]
     used = {cell.survey for cell in cells}
     (options.output / "tables").mkdir(parents=True, exist_ok=True)
     for name in sorted(used):

@@ -35,7 +35,7 @@ def evaluate(
     survey: Path | None = None,
     skip_mask: Path | None = None,
     study: Path | None = None,
-    methods: str = _QUICK,
+    methods: str | None = None,
     mechanisms: str = "mcar,mar,mnar",
     replications: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
     skip_view: str = "level",
@@ -67,10 +67,11 @@ def evaluate(
     skip_mask
         A mask (Parquet or CSV) that says which cells are skips.
     study
-        A study file (TOML) that describes the whole grid; the options from --methods to --seed
-        are not used then.
+        A study file (TOML) that describes the whole grid; of the options below only --methods,
+        --engine and --jobs count then.
     methods
-        Names separated by commas, or all. package.module:factory adds one of your own.
+        Names separated by commas, or all; mode,boosting,tabsoda where absent. Of a study: only
+        these. package.module:factory adds one of your own.
     mechanisms
         Why cells are hidden: mcar, mar, mnar.
     replications
@@ -102,14 +103,15 @@ def evaluate(
     if study is not None:
         from tabsoda.datasets.survey_folder import surveys_folder
 
-        plan = load_study(study)
+        whole = load_study(study)
+        plan = whole.restricted(_listed(methods or "all"))
         tables = tables_in(plan, surveys_folder(data))
     else:
         name, table = _read(data, survey, skip_mask)
         content = {
             "name": name,
             "surveys": [name],
-            "methods": [{"name": one} for one in _method_names(methods)],
+            "methods": [{"name": one} for one in _method_names(methods or _QUICK)],
             "mechanisms": _listed(mechanisms),
             "skip_views": _listed(skip_view),
             "tracks": _listed(track),
@@ -119,7 +121,7 @@ def evaluate(
             "columns": columns,
             "seed": seed,
         }
-        plan = make_study(content, "The command")
+        plan = whole = make_study(content, "The command")
         tables = iter([(name, table)])
     store = Store(output_folder)
     cases = cases_of(plan, tables)
@@ -133,7 +135,7 @@ def evaluate(
             life_check=plan.life_check,
             report=report,
         )
-    document = {"study": plan.model_dump(mode="json")} | store.collect()
+    document = {"study": whole.model_dump(mode="json")} | store.collect()
     write_report(document, output_folder)
     if as_json:
         emit_json(document)

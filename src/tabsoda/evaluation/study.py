@@ -7,7 +7,7 @@ pydantic.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,21 @@ class Study(_Strict):
     def mines(self) -> bool:
         """Whether some method works from skips mined before cells are hidden."""
         return any(wants_mined_skips(entry.name) for entry in self.methods)
+
+    def restricted(self, names: Sequence[str]) -> Study:
+        """Return the study with only these methods, by name or label; ``all`` keeps every one."""
+        if "all" in names:
+            return self
+        known = {name for entry in self.methods for name in (entry.name, entry.label) if name}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise InputError(
+                f"The study '{self.name}' has no such method",
+                found=", ".join(unknown),
+                expected=f"some of {', '.join(sorted(known))}",
+            )
+        kept = tuple(entry for entry in self.methods if {entry.name, entry.label} & set(names))
+        return self.model_copy(update={"methods": kept})
 
     def cells(self, cases: Mapping[str, SurveyCase]) -> list[CellSettings]:
         """Return the cells of the grid, a whole replication before the next.
