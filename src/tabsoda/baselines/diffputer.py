@@ -86,7 +86,7 @@ class DiffPuter:
     Examples
     --------
     >>> from tabsoda.datasets.synthetic_survey import make_survey
-    >>> table = make_survey(200, n_columns=8).true_table
+    >>> table = make_survey(200, n_columns=10).true_table
     >>> method = DiffPuter(budget="reduced", device="cpu", settings={
     ...     "training": {"max_steps": 10}, "sampler": {"steps": 3, "chains": 2}})
     >>> estimates = method.impute(table, seed=1, skip_view=SkipView.BLIND)

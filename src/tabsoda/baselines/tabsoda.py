@@ -30,7 +30,7 @@ class TabSODA:
     Examples
     --------
     >>> from tabsoda.datasets.synthetic_survey import make_survey
-    >>> table = make_survey(200, n_columns=8).true_table
+    >>> table = make_survey(200, n_columns=10).true_table
     >>> method = TabSODA(settings={"training": {"max_steps": 10}}, device="cpu")
     >>> estimates = method.impute(table, seed=1, skip_view=SkipView.BLIND)
     >>> bool(np.isfinite(estimates.mode[table.states.missing]).all())

@@ -1,0 +1,140 @@
+"""A plain table as tensors by column: numbers and levels, and which of them are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import numpy_generator
+from tabsoda.em.working_table import canonical_order
+from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.events import EventLog
+from tabsoda.settings import EncodingSettings
+from tabsoda.table import CodedTable
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTensors:
+    """What the token models read; n rows, q numbers, c categorical columns.
+
+    Columns with fewer than two different answers are not in it. Rows are in an order that
+    depends on their content alone, so that shuffling the file changes nothing.
+
+    Attributes
+    ----------
+    codec : TableCodec
+        All categories as bits; says which columns are which.
+    order : ndarray of int64, shape (n,)
+        The row of the table that each row here is.
+    row_keys : int64 tensor, shape (n,)
+    encoded : float32 tensor, shape (n, p)
+        Numbers, then bits; 0 where not known.
+    numbers : float32 tensor, shape (n, q)
+        At unit variance; 0 where not known.
+    levels : int64 tensor, shape (n, c)
+        0 where not known.
+    numbers_known, levels_known : bool tensor, shape (n, q) and (n, c)
+    level_valid : bool tensor, shape (c, max_levels)
+        Which levels each column has.
+    """
+
+    codec: TableCodec
+    order: NDArray[np.int64]
+    row_keys: torch.Tensor
+    encoded: torch.Tensor
+    numbers: torch.Tensor
+    levels: torch.Tensor
+    numbers_known: torch.Tensor
+    levels_known: torch.Tensor
+    level_valid: torch.Tensor
+
+    @classmethod
+    def build(
+        cls, table: CodedTable, continuous: str, device: torch.device, events: EventLog
+    ) -> ColumnTensors:
+        """Encode a table without skips.
+
+        Parameters
+        ----------
+        table : CodedTable
+        continuous : {"standard", "normal_score"}
+            How numbers are brought to unit variance.
+        device : torch.device
+        events : EventLog
+        """
+        order, keys = canonical_order(table)
+        table = table.rows(order)
+        answered = table.states.answered
+        settings = EncodingSettings(ordinal="bits", continuous=continuous)
+        codec = TableCodec.fit(table, answered, settings, events)
+        layout = codec.layout
+        encoded = codec.encode(table.values)
+        levels = np.nan_to_num(table.values[:, layout.bit_columns]).astype(np.int64)
+
+        def tensor(array: NDArray[np.generic]) -> torch.Tensor:
+            return torch.as_tensor(np.ascontiguousarray(array), device=device)
+
+        return cls(
+            codec=codec,
+            order=order,
+            row_keys=tensor(keys),
+            encoded=tensor(encoded),
+            numbers=tensor(encoded[:, layout.continuous_coordinates]),
+            levels=tensor(levels),
+            numbers_known=tensor(answered[:, layout.continuous_columns]),
+            levels_known=tensor(answered[:, layout.bit_columns]),
+            level_valid=tensor(layout.level_valid),
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.numbers.device
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.numbers.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers and categorical columns together: the tokens of a row."""
+        return self.numbers.shape[1] + self.levels.shape[1]
+
+    @property
+    def known(self) -> torch.Tensor:
+        """Which cells are known, numbers first; bool, shape (n, q + c)."""
+        return torch.cat([self.numbers_known, self.levels_known], dim=1)
+
+    def incomplete_rows(self) -> torch.Tensor:
+        """Return the rows in which something is not known."""
+        return torch.nonzero(~self.known.all(dim=1)).ravel()
+
+    def filled(self, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Fill unknown cells by answers of the same column, drawn at random.
+
+        Draws keep a column's spread, which means and modes would shrink.
+
+        Returns
+        -------
+        numbers : float32 tensor, shape (n, q)
+        levels : int64 tensor, shape (n, c)
+        """
+        parts = ((self.numbers, self.numbers_known), (self.levels, self.levels_known))
+        return tuple(  # type: ignore[return-value]
+            _draw_unknown(values, known, numpy_generator(seed, "fill", place))
+            for place, (values, known) in enumerate(parts)
+        )
+
+
+def _draw_unknown(
+    values: torch.Tensor, known: torch.Tensor, generator: np.random.Generator
+) -> torch.Tensor:
+    uniforms = torch.as_tensor(generator.random(values.shape), device=values.device)
+    # Known rows first in every column, then pick one of them.
+    donors = torch.sort((~known).to(torch.int8), dim=0, stable=True).indices
+    place = (uniforms * known.sum(dim=0)).long().clamp(max=values.shape[0] - 1)
+    return torch.where(known, values, values.gather(0, donors.gather(0, place)))
