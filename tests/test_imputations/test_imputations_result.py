@@ -64,7 +64,7 @@ def test_a_draw_that_is_not_there(number, result):
 
 @pytest.mark.parametrize("ordinal", ["mean", None, 1])
 def test_a_point_estimate_that_is_not_there(ordinal, result):
-    with pytest.raises(InputError, match="'mode' .*'median'"):
+    with pytest.raises(InputError, match=r"'mode' .*'median'"):
         result.point(ordinal)
 
 

@@ -1,0 +1,156 @@
+"""Cutpoints move to where the loss is lowest; the stopping loss is what it says."""
+
+import numpy as np
+import pytest
+import torch
+
+from tabsoda._internal.randomness import row_keys
+from tabsoda.em.calibration import calibrate_cutpoints
+from tabsoda.em.engine import Engine
+from tabsoda.em.held_out_loss import held_out_loss
+from tabsoda.em.model import Model
+from tabsoda.em.training_batch import HIDDEN_SHARE, RoundTargets, hide_some
+from tabsoda.em.working_table import WorkingTable, hold_out_cells
+from tabsoda.encoding.standardizer import Standardizer
+from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.events import EventLog
+from tabsoda.schema import Column, ColumnKind
+from tabsoda.settings import Settings
+from tabsoda.table import CodedTable
+
+CPU = torch.device("cpu")
+
+
+class ShiftedAnswers(torch.nn.Module):
+    """A denoiser that returns the state it is shown, moved by a constant."""
+
+    def __init__(self, shift):
+        super().__init__()
+        self.shift = shift
+
+    def forward(self, state, noise_level, visible, skipped, levels=None):
+        return state + self.shift
+
+
+@pytest.fixture
+def ordinal_case(tiny_settings):
+    rng = np.random.default_rng(0)
+    levels = np.digitize(rng.normal(size=(2000, 1)), [-0.6, 0.4]).astype(float)
+    levels[::9] = np.nan
+    columns = (Column("q", ColumnKind.ORDINAL, levels=(1, 2, 3)),)
+    table = CodedTable.from_values(columns, levels)
+
+    def make(shift, **training):
+        calibrated = {"calibration_steps": 400, "calibration_learning_rate": 0.05}
+        settings = tiny_settings("path", training=calibrated | training)
+        codec = TableCodec.fit(table, table.states.answered, settings.encoding, EventLog())
+        model = Model.start(codec, settings, 1, CPU)
+        model.denoiser = ShiftedAnswers(shift)
+        model.standardizer = Standardizer(torch.zeros(1), torch.ones(1))
+        keys = row_keys(table.values, table.states.states)
+        data = WorkingTable.build(table, codec, keys, CPU)
+        targets = RoundTargets(data.encoded, data.encoded, torch.tensor(0.0))
+        return model, data, targets
+
+    return make
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.7, -1.5])
+def test_cutpoints_follow_a_shift_of_the_latents(shift, ordinal_case):
+    reference = ordinal_case(0.0)
+    calibrate_cutpoints(*reference, 1, "after")
+    shifted = ordinal_case(shift)
+    before = shifted[0].cutpoints().detach().clone()
+    calibrate_cutpoints(*shifted, 1, "after")
+    # The same answers seen at latents moved by a constant: the best cutpoints move with them.
+    moved = shifted[0].cutpoints().detach() - reference[0].cutpoints().detach()
+    torch.testing.assert_close(moved, torch.full_like(before, shift), atol=0.08, rtol=0)
+
+
+def test_no_steps_leave_cutpoints_alone(ordinal_case):
+    case = ordinal_case(1.0, calibration_steps=0)
+    before = case[0].cutpoints().detach().clone()
+    calibrate_cutpoints(*case, 1, "after")
+    assert torch.equal(case[0].cutpoints().detach(), before)
+
+
+def test_calibration_reads_visible_answers_only(ordinal_case):
+    model, data, targets = ordinal_case(0.5)
+    other, other_data, other_targets = ordinal_case(0.5)
+    other_data.levels[~other_data.visible_columns] = 2
+    calibrate_cutpoints(model, data, targets, 1, "after")
+    calibrate_cutpoints(other, other_data, other_targets, 1, "after")
+    assert torch.equal(model.cutpoints(), other.cutpoints())
+
+
+def test_the_stopping_loss_is_the_loss_of_hidden_answers(mixed_table, tiny_settings):
+    settings = tiny_settings("small", loss={"nominal": 0.0, "ordinal": 0.0, "continuous": 2.0})
+    table = mixed_table()
+    columns = np.ones(8, dtype=bool)
+    held = hold_out_cells(table.states.answered, columns, 0.2, seed=3)
+    visible = table.states.answered & ~held
+    codec = TableCodec.fit(table, visible, settings.encoding, EventLog())
+    model = Model.start(codec, settings, 1, CPU)
+    keys = row_keys(table.values, table.states.states)
+    data = WorkingTable.build(table, codec, keys, CPU, held)
+    model.standardizer = Standardizer.fit(data.encoded, data.visible)
+    parameters = [torch.zeros_like(p) for p in model.denoiser.parameters()]
+    # With all weights 0 the preconditioned output at noise 20 is 0.25 / 400.25 of the state, so
+    # the prediction is the column's mean up to the noise's small remainder.
+    found = held_out_loss(model, data, parameters)
+    expected = 0.0
+    for column, coordinate in zip(
+        codec.layout.continuous_columns, codec.layout.continuous_coordinates, strict=True
+    ):
+        truth = data.held_out_encoded[held[:, column], coordinate].numpy()
+        assert truth.size > 10
+        expected += np.square(truth - model.standardizer.mean[coordinate].item()).mean() / 2
+    assert found == pytest.approx(2.0 * expected, rel=0.05)
+
+
+def test_held_out_cells_are_a_share_of_each_column_rounded_up(mixed_table):
+    answered = mixed_table().states.answered
+    columns = np.array([True] * 7 + [False])
+    held = hold_out_cells(answered, columns, 0.2, seed=3)
+    assert not (held & ~answered).any()
+    assert held.sum(0).tolist() == [*np.ceil(0.2 * answered.sum(0)[:7]).astype(int), 0]
+    assert np.array_equal(held, hold_out_cells(answered, columns, 0.2, seed=3))
+    assert not np.array_equal(held, hold_out_cells(answered, columns, 0.2, seed=4))
+    assert not hold_out_cells(answered, columns, 0.0, seed=3).any()
+    few = np.array([[True], [True], [True], [False]])
+    assert hold_out_cells(few, np.array([True]), 0.9, seed=3).sum() == 1
+
+
+def test_cells_are_hidden_among_visible_ones_at_shares_from_few_to_most():
+    visible = torch.rand(4000, 30, generator=torch.Generator().manual_seed(1)) < 0.7
+    keys = torch.arange(4000)
+    hidden = hide_some(visible, keys, torch.tensor(11), torch.tensor(12))
+    assert not (hidden & ~visible).any()
+    share = hidden.sum(1) / visible.sum(1).clamp(min=1)
+    assert share.mean().item() == pytest.approx(sum(HIDDEN_SHARE) / 2, abs=0.02)
+    # Uniform between the two ends: as many rows in each quarter.
+    quarters = torch.histc(share, bins=4, min=0.05, max=0.95)
+    assert (quarters / quarters.sum() > 0.2).all()
+
+
+@pytest.mark.slow
+def test_one_pass_and_draws_find_the_regression():
+    """With clean conditioning one pass at the highest noise is the conditional mean."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 1))
+    values = np.hstack([x, 0.8 * x + 0.6 * rng.normal(size=(600, 1))])
+    values[::3, 1] = np.nan
+    columns = tuple(Column(name, ColumnKind.CONTINUOUS) for name in "xy")
+    table = CodedTable.from_values(columns, values)
+    engine = Engine.fit(table, Settings.preset("small"), seed=1, device="cpu")
+    cells = engine.impute(table, n_draws=30)
+    mean = 0.8 * x[cells.rows, 0]
+
+    def distance(one, other):
+        return np.sqrt(np.square(one - other).mean())
+
+    assert distance(cells.mode, mean) < 0.15
+    # 30 draws of variance .36 have a standard error of .11; the rest is the network's error.
+    assert distance(cells.draws.mean(0), mean) < 0.2
+    assert distance(cells.draws.mean(0), cells.mode) < 0.25
+    assert cells.draws.std(0).mean() == pytest.approx(0.6, abs=0.12)
