@@ -41,7 +41,7 @@ def ordinal_case(tiny_settings):
     table = CodedTable.from_values(columns, levels)
 
     def make(shift, **training):
-        calibrated = {"calibration_steps": 400, "calibration_learning_rate": 0.05}
+        calibrated = {"calibration_steps": 600, "calibration_learning_rate": 0.01}
         settings = tiny_settings("path", training=calibrated | training)
         codec = TableCodec.fit(table, table.states.answered, settings.encoding, EventLog())
         model = Model.start(codec, settings, 1, CPU)
