@@ -98,10 +98,16 @@ def _joblib(
             continue
     # A worker that dies takes its neighbours' tasks with it: each alone tells which one it is.
     for index in list(pending):
-        try:
-            yield from run([index], 2)
-        except TerminatedWorkerError as error:
-            yield index, WorkerLost(str(error))
+        lost: WorkerLost | None = None
+        for _ in range(_ROUNDS):
+            try:
+                yield from run([index], 2)
+            except TerminatedWorkerError as error:
+                lost = WorkerLost(str(error))
+            else:
+                break
+        else:
+            yield index, lost
 
 
 def _ray(
