@@ -45,8 +45,7 @@ def telling_gates(
 def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
     """Return the paths of a tree's blank leaves, the largest first."""
     codes, settings, rows = search.codes, search.settings, ~search.covered
-    blanks = codes.histogram(rows & search.blank, search.target)
-    asked = codes.histogram(rows & ~search.blank, search.target)
+    blanks, asked = search.left.blank, search.left.asked
     gates = telling_gates(codes, search.target, blanks, asked, settings.tree_gates)
     if not gates or not (rows & ~search.blank).any():
         return []
@@ -56,6 +55,7 @@ def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
         search.blank[rows],
         depth=settings.tree_depth,
         min_leaf=settings.min_support,
+        min_chi_square=settings.tree_chi_square,
         asked_weight=2.0,
         blank_weight=1.0,
     )

@@ -140,7 +140,7 @@ def propose(
 ) -> list[Candidate]:
     """Return every path of the tree to a node that predicts blank, and the union of its leaves."""
     everybody = np.ones(len(blank), dtype=bool)
-    counts = codes.histogram(everybody, target)
+    counts = codes.totals[: codes.start[target]]
     features = splittable(codes, one_hot(codes, list(range(target))), counts, min_leaf)
     if not features:
         return []

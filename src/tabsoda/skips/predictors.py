@@ -53,6 +53,8 @@ class CellCodes:
     codes : ndarray of int64, shape (n_rows, n_columns)
         Numbered through all columns: column g owns ``start[g]`` to ``start[g + 1]``.
     start : ndarray of int64, shape (n_columns + 1,)
+    totals : ndarray of int64, shape (n_codes,)
+        How often each code occurs.
     uppers : tuple of ndarray or None
         For numeric questions: the largest answer of each bin.
     """
@@ -78,6 +80,9 @@ class CellCodes:
             self.codes[seen, position] += FIRST_ANSWER + local
             start.append(start[-1] + FIRST_ANSWER + n_answers)
         self.start = np.array(start, dtype=np.int64)
+        # A second copy by column: rules read columns, histograms read rows.
+        self._local = np.ascontiguousarray((self.codes - self.start[:-1]).T, dtype=np.int32)
+        self.totals = np.bincount(self.codes.ravel(), minlength=start[-1])
         self.uppers = tuple(uppers)
 
     def own(self, position: int) -> slice:
@@ -91,16 +96,31 @@ class CellCodes:
     def mark_skipped(self, position: int, rows: NDArray[np.bool_]) -> None:
         """Record that these cells of a column are learned skips."""
         self.codes[rows, position] = self.start[position] + SKIPPED
+        self._local[position, rows] = SKIPPED
+        self.totals[self.own(position)] = np.bincount(
+            self._local[position], minlength=self.n_codes(position)
+        )
 
     def histogram(self, rows: NDArray[np.bool_], before: int) -> NDArray[np.int64]:
         """Count every code of the columns before a position over some rows."""
-        return np.bincount(
-            self.codes[rows, :before].ravel(), minlength=int(self.start[before])
-        ).astype(np.int64)
+        return np.bincount(self.codes[rows, :before].ravel(), minlength=int(self.start[before]))
+
+    def part_histogram(
+        self,
+        part: NDArray[np.bool_],
+        whole: NDArray[np.bool_],
+        whole_counts: NDArray[np.int64],
+        before: int,
+    ) -> NDArray[np.int64]:
+        """Count over some rows of a counted whole, reading whichever side has fewer rows."""
+        others = whole & ~part
+        if others.sum() < part.sum():
+            return whole_counts - self.histogram(others, before)
+        return self.histogram(part, before)
 
     def holds(self, condition: GateSet) -> NDArray[np.bool_]:
         """Return the rows whose gate lies in the set, shape (n_rows,)."""
-        return condition.member[self.codes[:, condition.gate] - self.start[condition.gate]]
+        return condition.member[self._local[condition.gate]]
 
     def all_hold(self, path: list[GateSet]) -> NDArray[np.bool_]:
         """Return the rows in which every condition of a path holds."""
@@ -109,9 +129,9 @@ class CellCodes:
             result &= self.holds(condition)
         return result
 
-    def local(self, position: int, rows: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def local(self, position: int, rows: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Return a column's own codes in some rows."""
-        return self.codes[rows, position] - self.start[position]
+        return self._local[position][rows]
 
     def describe(self, condition: GateSet) -> Condition:
         """Turn a set of codes into the condition a person reads."""

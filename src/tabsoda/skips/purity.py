@@ -13,6 +13,7 @@ from tabsoda.skips.predictors import CellCodes, GateSet
 from tabsoda.skips.screening import Counts, adjust, fisher_log_p, wilson_upper
 from tabsoda.skips.settings import PuritySettings
 from tabsoda.skips.single_gate import (
+    GateCounts,
     answers_marked,
     count,
     gate_sets,
@@ -65,6 +66,9 @@ class TargetSearch:
     ) -> None:
         self.codes, self.target, self.blank, self.settings = codes, target, blank, settings
         self.covered = np.zeros(len(blank), dtype=bool)
+        self.counts = count(codes, target, blank)
+        # The same over the rows that no accepted rule covers.
+        self.left = self.counts
         self.asked_share = float((~blank).mean())
         # Where a question was put to few, almost everything is rarely asked: a rule must be pure
         # compared with the target at large, too.
@@ -102,7 +106,7 @@ class TargetSearch:
 
     def _single_gates(self) -> None:
         codes, target, settings = self.codes, self.target, self.settings
-        counts = count(codes, target, self.blank)
+        counts = self.counts
         pure = pure_codes(codes, target, counts, self.asked_share, self.max_share, settings)
         blank = per_gate(codes, target, counts.blank * pure)
         asked = per_gate(codes, target, counts.asked * pure)
@@ -113,9 +117,8 @@ class TargetSearch:
         eligible &= self._associated(eligible, blank, asked)
         with_answers = answers_marked(codes, target, pure)
         while eligible.any():
-            left = ~self.covered
-            new_blank = per_gate(codes, target, codes.histogram(left & self.blank, target) * pure)
-            new_asked = per_gate(codes, target, codes.histogram(left & ~self.blank, target) * pure)
+            new_blank = per_gate(codes, target, self.left.blank * pure)
+            new_asked = per_gate(codes, target, self.left.asked * pure)
             eligible &= self.new_counts_pass(new_blank, new_asked)
             if not eligible.any():
                 break
@@ -159,7 +162,12 @@ class TargetSearch:
 
     def _accept(self, path: Path) -> None:
         self.accepted.append(path)
-        self.covered |= self.codes.all_hold(path)
+        before, self.covered = self.covered, self.covered | self.codes.all_hold(path)
+        counts = []
+        for rows, known in ((self.blank, self.left.blank), (~self.blank, self.left.asked)):
+            left, whole = rows & ~self.covered, rows & ~before
+            counts.append(self.codes.part_histogram(left, whole, known, self.target))
+        self.left = GateCounts(*counts)
 
     def _result(self) -> TargetRules:
         """Drop rules that the others make superfluous, and put the rest together."""

@@ -43,6 +43,9 @@ class PuritySettings(_Group):
     max_bins: int = setting(256, "distinct values, or quantile bins, of a numeric gate", low=2)
     tree_depth: int = setting(12, "depth of the tree that looks for rules of several gates", low=1)
     tree_gates: int = setting(16, "gates that tree may look at", low=1)
+    tree_chi_square: float = setting(
+        10.0, "chi-square that a split of that tree must reach, about", low=0
+    )
     tree_rounds: int = setting(3, "how often it is grown anew on what is left", low=0)
     max_present_share: float = setting(
         0.05, "largest Wilson upper bound of P(answered | quiet) that shows absence", low=0, high=1

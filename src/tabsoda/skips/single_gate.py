@@ -48,7 +48,9 @@ class GateCounts:
 
 def count(codes: CellCodes, before: int, blank: NDArray[np.bool_]) -> GateCounts:
     """Count every code before a target over all rows, shape (n_codes,)."""
-    return GateCounts(codes.histogram(blank, before), codes.histogram(~blank, before))
+    totals = codes.totals[: codes.start[before]]
+    blanks = codes.part_histogram(blank, np.ones(len(blank), dtype=bool), totals, before)
+    return GateCounts(blanks, totals - blanks)
 
 
 def pure_codes(

@@ -122,7 +122,7 @@ def design(
 ) -> NDArray[np.float32]:
     """Return the tree's input, shape (n_chosen_rows, n_features)."""
     X = np.empty((int(rows.sum()), len(features)), dtype=np.float32)
-    last, local = -1, np.zeros(0, dtype=np.int64)
+    last, local = -1, np.zeros(0, dtype=np.int32)
     for place, feature in enumerate(features):
         if feature.gate != last:
             last, local = feature.gate, codes.local(feature.gate, rows)
@@ -138,9 +138,17 @@ def grow(
     min_leaf: int,
     asked_weight: float,
     blank_weight: float,
+    min_chi_square: float = 0.0,
 ) -> DecisionTreeClassifier:
-    """Fit the CART of Section 3.2; class 1 is blank."""
+    """Fit the CART of Section 3.2; class 1 is blank.
+
+    A split's share of the Gini gain is, with the root's shares, 2 p (1 - p) chi-square / n; below
+    ``min_chi_square`` it is noise, and the tree stops.
+    """
+    weights = np.array([asked_weight, blank_weight]) * [(~blank).sum(), blank.sum()]
+    share = weights[1] / weights.sum()
     tree = DecisionTreeClassifier(
+        min_impurity_decrease=2 * share * (1 - share) * min_chi_square / len(blank),
         max_depth=depth,
         min_samples_leaf=min_leaf,
         class_weight={0: asked_weight, 1: blank_weight},
