@@ -1,0 +1,188 @@
+"""Tables and pictures: the numbers are those of the results, the forms are valid."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from tabsoda.errors import InputError
+from tabsoda.evaluation.collected import group
+from tabsoda.evaluation.difference_plot import difference_plot
+from tabsoda.evaluation.imputation_metrics import METRICS
+from tabsoda.evaluation.report import fill_page, study_tables, write_report
+from tabsoda.evaluation.table_formats import Entry, Table, to_html, to_latex, to_markdown
+from tabsoda.evaluation.tables import (
+    average_table,
+    benchmark_table,
+    difference_table,
+    miner_table,
+)
+
+SCORES = {
+    # label: (method, MACE by replication, accuracy by replication)
+    "Ours": ("tabsoda", [0.40, 0.50, 0.45], [0.70, 0.72, 0.71]),
+    "Peer": ("boosting", [0.60, 0.64, 0.68], [0.75, 0.71, 0.73]),
+    "Ours-N": ("tabsoda-n", [0.50, None, 0.52], [0.60, 0.61, 0.62]),
+}
+
+
+def _cell(survey, label, replication, track="resolved"):
+    method, mace, accuracy = SCORES[label]
+    empty = dict.fromkeys(METRICS)
+    scores = empty | {"mace": mace[replication], "categorical_accuracy": accuracy[replication]}
+    settings = {
+        "survey": survey,
+        "mechanism": "mar",
+        "track": track,
+        "label": label,
+        "skip_view": "own" if method.startswith("tabsoda") else "blind",
+        "method": method,
+        "replication": replication,
+    }
+    groups = {"all": scores, "gates": empty, "others": scores}
+    return {"settings": settings, "metrics": groups, "seconds": 2.0 + replication}
+
+
+@pytest.fixture
+def document():
+    cells = [
+        _cell(survey, label, replication, track)
+        for track in ("resolved", "unresolved")
+        for survey in ("first_one", "second")
+        for label in SCORES
+        for replication in (2, 0, 1)
+    ]
+    study = {
+        "surveys": ["second", "first_one"],
+        "methods": [{"name": "boosting", "label": "Peer"}, {"name": "tabsoda", "label": ""}],
+    }
+    return {"study": study, "cells": cells, "failures": []}
+
+
+def _texts(table):
+    return [[entry.text for entry in row] for row in table.rows]
+
+
+def test_the_benchmark_table_holds_means_and_sds(document):
+    table = benchmark_table(group(document["cells"]), "mar", metrics=("mace",))
+    ours, peer, variant = _texts(table)[:3]
+    values = SCORES["Ours"][1]
+    assert ours == [
+        "first_one",
+        "Ours",
+        f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}",
+        "3.0",
+    ]
+    assert peer[1] == "Peer, skips blank"
+    # One replication scored nothing: it is left out, and the number says so.
+    assert variant[2] == f"0.510 ± {np.std([0.5, 0.52], ddof=1):.3f} (2)"
+    assert [entry.bold for entry in (row[2] for row in table.rows[:3])] == [True, False, False]
+    assert table.header[2] == "Ord. MACE ↓"
+
+
+def test_best_is_highest_for_accuracies(document):
+    table = benchmark_table(group(document["cells"]), "mar", metrics=("categorical_accuracy",))
+    assert [row[2].bold for row in table.rows[:3]] == [False, True, False]
+
+
+def test_nothing_scored_is_a_dash(document):
+    table = benchmark_table(group(document["cells"]), "mar", metrics=("rmse",), scope="gates")
+    assert {row[2] for row in _texts(table)} == {"–"}
+    assert not any(row[2].bold for row in table.rows)
+
+
+def test_differences_are_paired_by_replication(document):
+    table = difference_table(group(document["cells"]), "Ours", "mar", metrics=("mace",))
+    row = next(r for r in _texts(table) if r[1].startswith("Peer"))
+    gaps = np.subtract(SCORES["Peer"][1], SCORES["Ours"][1])
+    margin = 4.30265 * gaps.std(ddof=1) / np.sqrt(3)
+    expected = f"{gaps.mean():+.3f} [{gaps.mean() - margin:+.3f}, {gaps.mean() + margin:+.3f}]"
+    assert row[2] == expected
+    # The variant and ours share replications 0 and 2 only.
+    variant = group(document["cells"])[2].minus(group(document["cells"])[0], "mace")
+    assert variant.n == 2
+    assert variant.mean == pytest.approx(np.mean([0.10, 0.07]))
+
+
+def test_averages_are_over_methods_that_ran_everywhere(document):
+    partial = [
+        c
+        for c in document["cells"]
+        if (c["settings"]["label"], c["settings"]["survey"]) != ("Peer", "second")
+    ]
+    table = average_table(group(partial), "mar", metrics=("mace",))
+    assert _texts(table) == [["Ours", "0.450"], ["Ours-N", "0.510"]]
+
+
+def test_a_study_gives_all_its_tables_in_its_order(document):
+    tables = study_tables(document)
+    assert {"mar", "mar-gates", "mar-others", "mar-probabilities", "mar-mean"} <= set(tables)
+    assert {"mar-differences", "mar-unresolved", "mar-unresolved-ablation"} <= set(tables)
+    assert [row[0] for row in _texts(tables["mar"])] == ["second"] * 3 + ["first_one"] * 3
+    assert [row[1] for row in _texts(tables["mar"])][:2] == ["Peer, skips blank", "Ours"]
+    assert {row[1] for row in _texts(tables["mar-ablation"])} == {"Ours", "Ours-N"}
+    assert "unresolved" in tables["mar-unresolved"].title
+
+
+def test_the_miner_table():
+    scores = {"precision": 0.9994, "recall": 0.5, "f1": 0.667, "fpr": 0.0, "accuracy": None}
+    entry = {"survey": "s", "screen": "purity", "variables": 1200, "mined": 3, "rules": 4}
+    table = miner_table([entry | {"all_cells": scores}])
+    assert _texts(table) == [
+        ["s", "purity", "1,200", "3", "4", "0.999", "0.500", "0.667", "0.000", "–"]
+    ]
+
+
+NASTY = Table("100 % of a_b & <c>", ("x_1", "↑"), ((Entry("a|b <i>"), Entry("1 ± 2", True)),), "N_")
+
+
+def test_forms_escape_what_would_break_them():
+    assert "| a\\|b <i> | **1 ± 2** |" in to_markdown(NASTY)
+    latex = to_latex(NASTY)
+    assert r"\caption{100 \% of a\_b \& <c>. N\_}" in latex
+    assert r"\textbf{1 $\pm$ 2} \\" in latex
+    assert latex.count(r"\begin") == latex.count(r"\end") == 2
+    root = ElementTree.fromstring(f"<div>{to_html(NASTY)}</div>")
+    assert root.find("table/caption").text == NASTY.title
+    assert root.find("table/tbody/tr/td").text == "a|b <i>"
+    assert root.find("table/tbody/tr/td/b").text == "1 ± 2"
+
+
+def _dots(picture):
+    root = ElementTree.fromstring(picture)
+    space = "{http://www.w3.org/2000/svg}"
+    zero = float(root.find(f"{space}line").get("x1"))
+    return [(float(c.get("cx")) - zero, c.get("fill")) for c in root.iter(f"{space}circle")]
+
+
+def test_the_picture_shows_side_and_clarity(document):
+    series = [s for s in group(document["cells"]) if s.survey == "second"]
+    [(peer, color), (variant, _)] = _dots(difference_plot(series, "Ours", "mar", "mace"))
+    gaps = np.subtract(SCORES["Peer"][1], SCORES["Ours"][1]).mean()
+    assert peer > 0
+    assert peer / variant == pytest.approx(gaps / 0.085, rel=0.01)
+    # A higher MACE for sure is worse for sure.
+    assert color == "#b2182b"
+
+
+def test_a_picture_of_nothing_is_still_a_picture(document):
+    series = group(document["cells"])
+    assert _dots(difference_plot(series, "Ours", "mar", "rmse")) == []
+
+
+def test_everything_is_written(document, tmp_path):
+    files = write_report(document, tmp_path)
+    assert all(path.is_file() for path in files)
+    assert {path.suffix for path in files} == {".json", ".md", ".tex", ".html", ".svg"}
+
+
+def test_pages_are_filled_between_markers(document):
+    tables = {"demo/mar": study_tables(document)["mar"]}
+    page = "# R\n\n<!-- table: demo/mar -->\n<!-- end -->\n\ntext\n"
+    once = fill_page(page, tables)
+    assert "| second | Ours |" in once
+    assert once.startswith("# R\n")
+    assert once.endswith("<!-- end -->\n\ntext\n")
+    assert fill_page(once, tables) == once
+    with pytest.raises(InputError, match="demo/mnar"):
+        fill_page("<!-- table: demo/mnar -->\n<!-- end -->", tables)
