@@ -70,13 +70,19 @@ def test_a_study_can_be_cut_to_some_methods():
         ({"replications": 0}, "replications"),
         ({"rate": 1.5}, "rate"),
         ({"methods": []}, "methods"),
-        ({"methods": [HOT_DECK, HOT_DECK]}, "tiny_methods:HotDeck"),
         ({"methods": [{"name": "mode", "speed": 3}]}, r"methods\.0\.speed"),
     ],
 )
 def test_bad_settings_are_named(settings, place):
     with pytest.raises(InputError, match=place):
         _study(**settings)
+
+
+def test_methods_of_one_name_are_refused(cases):
+    with pytest.raises(InputError, match=r"same name.*'Hot deck'"):
+        _study(methods=[HOT_DECK, HOT_DECK]).cells(cases)
+    labelled = [HOT_DECK, HOT_DECK | {"label": "again"}]
+    assert {c.label for c in _study(methods=labelled).cells(cases)} == {"Hot deck", "again"}
 
 
 def test_bad_files_are_told(tmp_path):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tabsoda.baselines.contract import SkipView
 from tabsoda.errors import InputError
@@ -87,15 +87,6 @@ class Study(_Strict):
     seed: int = 0
     life_check: bool = True
 
-    @field_validator("methods")
-    @classmethod
-    def _labels_differ(cls, methods: tuple[MethodEntry, ...]) -> tuple[MethodEntry, ...]:
-        labels = [entry.label or entry.name for entry in methods]
-        repeated = sorted({label for label in labels if labels.count(label) > 1})
-        if repeated:
-            raise ValueError(f"two methods are called '{repeated[0]}'; give each its own label")
-        return methods
-
     @property
     def mines(self) -> bool:
         """Whether some method works from skips mined before cells are hidden."""
@@ -127,6 +118,7 @@ class Study(_Strict):
             (entry, entry.label or method.name, self._views(entry, knows_skips=method.knows_skips))
             for entry, method in zip(self.methods, built, strict=True)
         ]
+        _check_labels([label for _, label, _ in labelled])
         return [
             CellSettings(
                 survey,
@@ -154,6 +146,18 @@ class Study(_Strict):
         if knows_skips:
             return (OWN_VIEW,)
         return tuple(view.value for view in entry.skip_views or self.skip_views)
+
+
+def _check_labels(labels: list[str]) -> None:
+    """Refuse methods that would write to the same folders."""
+    repeated = sorted({label for label in labels if labels.count(label) > 1})
+    if repeated:
+        raise InputError(
+            "Two methods have the same name",
+            found=repr(repeated[0]),
+            expected="a name for each",
+            next_step="Give one of them a label in a study file",
+        )
 
 
 def _runs(
