@@ -281,7 +281,12 @@ def test_a_column_that_repeats_another_is_imputed_by_it(tiny_settings):
     settings = tiny_settings(
         "small",
         backbone={"width": 32},
-        training={"max_steps": 300, "min_epoch_steps": 20, "batch_size": 256},
+        training={
+            "max_steps": 120,
+            "min_epoch_steps": 20,
+            "batch_size": 256,
+            "learning_rate": 4e-3,
+        },
         em={"rounds": 1},
     )
     cells = Engine.fit(table, settings, seed=1, device="cpu").impute(table)
