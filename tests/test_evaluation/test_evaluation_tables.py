@@ -9,7 +9,7 @@ from tabsoda.errors import InputError
 from tabsoda.evaluation.collected import group
 from tabsoda.evaluation.difference_plot import difference_plot
 from tabsoda.evaluation.imputation_metrics import METRICS
-from tabsoda.evaluation.report import fill_page, study_tables, write_report
+from tabsoda.evaluation.report import fill_page, study_tables, summaries, write_report
 from tabsoda.evaluation.table_formats import Entry, Table, to_html, to_latex, to_markdown
 from tabsoda.evaluation.tables import (
     average_table,
@@ -78,6 +78,29 @@ def test_the_benchmark_table_holds_means_and_sds(document):
     assert variant[2] == f"0.510 ± {np.std([0.5, 0.52], ddof=1):.3f} (2)"
     assert [entry.bold for entry in (row[2] for row in table.rows[:3])] == [True, False, False]
     assert table.header[2] == "Ord. MACE ↓"
+
+
+def test_the_spread_is_labelled(document):
+    series = group(document["cells"])
+    table = benchmark_table(series, "mar", metrics=("mace",), spread="se")
+    values = SCORES["Ours"][1]
+    error = np.std(values, ddof=1) / np.sqrt(3)
+    assert _texts(table)[0][2] == f"{np.mean(values):.3f} ± {error:.3f}"
+    assert "Mean ± SE" in table.note
+    assert "Mean ± SD" in benchmark_table(series, "mar").note
+
+
+def test_summaries_hold_both_spreads_and_differences(document):
+    entries = {(e["survey"], e["track"], e["label"]): e for e in summaries(document)}
+    assert len(entries) == 2 * 2 * 3
+    ours = entries["second", "resolved", "Ours"]
+    assert ours["metrics"]["mace"]["sd"] == pytest.approx(0.05)
+    assert ours["metrics"]["mace"]["se"] == pytest.approx(0.05 / np.sqrt(3))
+    assert ours["metrics"]["rmse"] == {"mean": None, "sd": None, "se": None, "n": 0, "of": 3}
+    assert "differences" not in ours
+    peer = entries["second", "resolved", "Peer"]
+    assert peer["minus"] == "Ours"
+    assert peer["differences"]["mace"]["mean"] == pytest.approx(0.19)
 
 
 def test_best_is_highest_for_accuracies(document):

@@ -95,7 +95,7 @@ def evaluate(
     as_json
         Write the result as JSON.
     """
-    from tabsoda.evaluation.report import study_tables, write_report
+    from tabsoda.evaluation.report import study_tables, summaries, write_report
     from tabsoda.evaluation.runner import run_study
     from tabsoda.evaluation.store import Store
     from tabsoda.evaluation.study import cases_of, load_study, make_study, tables_in
@@ -138,7 +138,7 @@ def evaluate(
     document = {"study": whole.model_dump(mode="json")} | store.collect()
     write_report(document, output_folder)
     if as_json:
-        emit_json(document)
+        emit_json(document | {"summaries": summaries(document)})
     else:
         _show(plan, summary, store, study_tables(document), output_folder)
 

@@ -17,7 +17,8 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,7 @@ def machine() -> dict[str, Any]:
     """Say what a result was computed on."""
     told: dict[str, Any] = {
         "system": platform.system(),
-        "processor": platform.machine(),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "tabsoda": __version__,
@@ -210,6 +211,17 @@ def machine() -> dict[str, Any]:
         if torch.cuda.is_available():
             told["gpu"] = torch.cuda.get_device_name()
     return told
+
+
+@cache
+def _processor() -> str:
+    """Return the processor's name where the system tells it, else its architecture."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1] if found else platform.machine()
 
 
 def without_nan(content: Any) -> Any:

@@ -42,6 +42,16 @@ class Series:
         """The method's name with how it was shown skips."""
         return self.label + _VIEWS.get(self.skip_view, "")
 
+    @property
+    def condition(self) -> tuple[str, str, str]:
+        """Survey, mechanism and track: what compared methods have in common."""
+        return self.survey, self.mechanism, self.track
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What tells the series from others."""
+        return {name: getattr(self, name) for name in _CONDITION}
+
     def values(self, metric: str, scope: str = "all") -> dict[int, float]:
         """Return a metric by replication; NaN where nothing was scored."""
         return {

@@ -13,8 +13,11 @@ from typing import Any
 
 from tabsoda._internal.files import write_json, write_text
 from tabsoda.errors import InputError
+from tabsoda.evaluation.cells import without_nan
 from tabsoda.evaluation.collected import Series, group
 from tabsoda.evaluation.difference_plot import difference_plot
+from tabsoda.evaluation.imputation_metrics import METRICS
+from tabsoda.evaluation.replications import summarise
 from tabsoda.evaluation.table_formats import Table, write_all
 from tabsoda.evaluation.tables import (
     ABLATION,
@@ -31,14 +34,36 @@ _MARKED = re.compile(r"(<!-- table: (?P<name>[\w./-]+) -->\n).*?(\n?<!-- end -->
 def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     """Build every table that a study's results allow, by name.
 
-    Names are ``mar``, ``mar-gates``, ``mar-others``, ``mar-probabilities``, ``mar-mean``,
-    ``mar-ablation``, ``mar-differences``; for the other track ``mar-unresolved`` and so on.
+    Names are ``mar`` (mean ± SD), ``mar-se`` (mean ± SE), ``mar-gates``, ``mar-others``,
+    ``mar-probabilities``, ``mar-mean``, ``mar-mean-others``, ``mar-ablation`` and
+    ``mar-differences``; for the other track ``mar-unresolved`` and so on.
     """
     series = _in_order(document)
     tables: dict[str, Table] = {}
     for mechanism, track in dict.fromkeys((one.mechanism, one.track) for one in series):
         tables |= _condition_tables(series, mechanism, track)
     return tables
+
+
+def summaries(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return mean, SD and SE of every metric, and the paired difference to the reference.
+
+    One entry a survey, mechanism, track and method; None stands for NaN.
+    """
+    series = _in_order(document)
+    reference = reference_label(series)
+    entries = []
+    for one in series:
+        base = [o for o in series if o.condition == one.condition and o.label == reference]
+        entry: dict[str, Any] = one.identity | {"seconds": summarise(one.seconds).to_dict()}
+        entry["metrics"] = {
+            name: summarise(list(one.values(name).values())).to_dict() for name in METRICS
+        }
+        if base and base[0] is not one:
+            entry["minus"] = reference
+            entry["differences"] = {n: one.minus(base[0], n).to_dict() for n in METRICS}
+        entries.append(without_nan(entry))
+    return entries
 
 
 def reference_label(series: list[Series]) -> str | None:
@@ -133,6 +158,7 @@ def _condition_tables(series: list[Series], mechanism: str, track: str) -> dict[
     name = _name(mechanism, track)
     here = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
     tables = {name: benchmark_table(series, mechanism, track=track)}
+    tables[f"{name}-se"] = benchmark_table(series, mechanism, track=track, spread="se")
     for scope in ("gates", "others"):
         tables[f"{name}-{scope}"] = benchmark_table(series, mechanism, track=track, scope=scope)
     tables[f"{name}-probabilities"] = benchmark_table(

@@ -49,6 +49,7 @@ def benchmark_table(
     scope: str = "all",
     metrics: Sequence[str] = PAPER_METRICS,
     methods: Sequence[str] | None = None,
+    spread: str = "sd",
     title: str = "Imputation performance",
 ) -> Table:
     """Build the table of one mechanism: surveys and methods down, metrics across.
@@ -61,12 +62,15 @@ def benchmark_table(
     metrics : sequence of str
     methods : sequence of str, optional
         Only these, by their registry names.
+    spread : {"sd", "se"}
+        What stands after ±: the standard deviation over replications, as in the paper's tables,
+        or the standard error of the mean, as in its appendix.
     title : str
 
     Returns
     -------
     Table
-        Mean ± SD over replications, the best mean of each survey in bold; where fewer
+        Mean ± spread over replications, the best mean of each survey in bold; where fewer
         replications scored than ran, their number in brackets.
     """
     chosen = [
@@ -77,10 +81,14 @@ def benchmark_table(
     ]
     rows: list[tuple[Entry, ...]] = []
     for survey in dict.fromkeys(one.survey for one in chosen):
-        rows += _survey_rows([one for one in chosen if one.survey == survey], metrics, scope)
+        here = [one for one in chosen if one.survey == survey]
+        rows += _survey_rows(here, metrics, scope, spread)
     name = mechanism.upper() + _TRACKS[track] + _SCOPES[scope]
     replications = sorted({len(one.cells) for one in chosen})
-    note = f"Mean ± SD over {_counted(replications)} paired replications; best mean in bold."
+    note = (
+        f"Mean ± {spread.upper()} over {_counted(replications)} paired replications; "
+        "best mean in bold."
+    )
     if "rmse" in metrics or "mae" in metrics:
         note += " Numbers are standardised by the mean and SD of the answers shown."
     header = ("Survey", "Method", *map(_heading, metrics), "Seconds")
@@ -166,7 +174,7 @@ def miner_table(results: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def _survey_rows(
-    chosen: list[Series], metrics: Sequence[str], scope: str
+    chosen: list[Series], metrics: Sequence[str], scope: str, spread: str
 ) -> list[tuple[Entry, ...]]:
     summaries = {
         (one.title, metric): summarise(_list(one, metric, scope))
@@ -178,7 +186,7 @@ def _survey_rows(
         entries = [Entry(one.survey), Entry(one.title)]
         for metric in metrics:
             best = _best([summaries[other.title, metric].mean for other in chosen], metric)
-            entries.append(_summary_entry(summaries[one.title, metric], best))
+            entries.append(_summary_entry(summaries[one.title, metric], best, spread))
         entries.append(Entry(f"{np.mean(one.seconds):,.1f}"))
         rows.append(tuple(entries))
     return rows
@@ -188,12 +196,12 @@ def _list(one: Series, metric: str, scope: str) -> list[float]:
     return list(one.values(metric, scope).values())
 
 
-def _summary_entry(summary: Summary, best: float) -> Entry:
+def _summary_entry(summary: Summary, best: float, spread: str) -> Entry:
     if not summary.n:
         return _NONE
     text = f"{summary.mean:.{_DIGITS}f}"
     if summary.n > 1:
-        text += f" ± {summary.sd:.{_DIGITS}f}"
+        text += f" ± {getattr(summary, spread):.{_DIGITS}f}"
     if summary.n < summary.of:
         text += f" ({summary.n})"
     return Entry(text, bold=round(summary.mean, _DIGITS) == round(best, _DIGITS))
