@@ -72,7 +72,7 @@ def oracle(codes: CellCodes, target: int, table: CodedTable, mined: MinedSkips) 
     everything = np.ones(len(rows), dtype=bool)
     X = np.column_stack([codes.local(gate, everything)[rows] for gate in range(target)])
     model = HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=15, random_state=0)
-    share = cross_val_predict(model, X, blank, cv=3, method="predict_proba")[:, 1]
+    share = cross_val_predict(model, X, blank, cv=2, method="predict_proba")[:, 1]
     order = np.argsort(-share, kind="stable")
     asked = np.cumsum(~blank[order]) / np.arange(1, len(order) + 1)
     pure = np.flatnonzero(asked <= MAX_ASKED_SHARE)

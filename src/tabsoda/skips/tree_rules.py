@@ -96,7 +96,8 @@ def splittable(
 ) -> list[Feature]:
     """Keep the features that some threshold splits into two leaves of the least size.
 
-    No node below the root can be split by the others either, so the tree stays the same.
+    No node below the root can be split by the others either, so the tree stays the same, up to
+    ties between equally good splits.
 
     Parameters
     ----------
