@@ -38,7 +38,8 @@ def plain_table(table: CodedTable, skip_view: SkipView) -> CodedTable:
     skipped = table.states.skipped
     if SkipView(skip_view) is SkipView.BLIND or not skipped.any():
         return without_skips(table)
-    columns, values = list(table.columns), table.values.copy()
+    columns = list(table.columns)
+    values = np.where(table.states.answered, table.values, np.nan)
     for position in np.flatnonzero(skipped.any(axis=0)).tolist():
         column, here = table.columns[position], skipped[:, position]
         if column.is_categorical:

@@ -54,8 +54,9 @@ class TabCSDI(DeepMethod):
     -----
     Categories are analog bits, one of the paper's three ways, and each column has a tokeniser of
     its own, as in its feature-tokeniser variant; there tokens are diffused, here values are. The
-    blocks are plain pre-norm ones without CSDI's gates. Training is counted in steps, and the last
-    weights are taken, without a validation set.
+    blocks are plain pre-norm ones without CSDI's gates, and what they predict is added to the noise
+    that the noisy value itself suggests, which few steps would not teach them. Training is counted
+    in steps, and the last weights are taken, without a validation set.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class TabCSDI(DeepMethod):
             normals = torch.randn(clean.shape, generator=noise, device=data.device)
             share = signal[step][:, None, None]
             noisy = share.sqrt() * clean + (1 - share).sqrt() * normals
-            predicted = network(noisy, clean, known & ~hidden, step)
+            predicted = network(noisy, clean, known & ~hidden, step, share)
             counted = hidden[:, :, None] & values.valid
             error = (predicted - normals).masked_fill(~counted, 0.0).square().sum()
             return error / counted.sum().clamp(min=1)
@@ -140,7 +141,9 @@ class TabCSDI(DeepMethod):
                 one = probabilities.new_ones(()).expand(levels.shape)
                 counts = torch.zeros_like(probabilities[rows]).scatter_(2, levels, one)
                 probabilities[rows] += counts / self.settings.samples
-            numbers[rows] = torch.stack(drawn).quantile(0.5, dim=0)
+            ordered = torch.stack(drawn).sort(dim=0).values
+            middle = (self.settings.samples - 1) // 2, self.settings.samples // 2
+            numbers[rows] = (ordered[middle[0]] + ordered[middle[1]]) / 2
         return Prediction(numbers, probabilities)
 
 
@@ -171,7 +174,7 @@ def _reverse(
     state = normals()
     for step in range(kept.numel() - 1, -1, -1):
         label = torch.full((clean.shape[0],), step, device=clean.device)
-        predicted = network(state, clean, known, label)
+        predicted = network(state, clean, known, label, signal[step])
         state = state - (1 - kept[step]) / (1 - signal[step]).sqrt() * predicted
         state = state / kept[step].sqrt()
         if step > 0:
@@ -226,13 +229,26 @@ class _Network(nn.Module):
         self.blocks = transformer(settings.layers, width, settings.heads, 4, generator)
         self.norm = nn.LayerNorm(width)
         self.read_out = ColumnLinear(n_columns, width, n_values, generator)
+        # As in CSDI, training starts from a network that adds nothing.
+        nn.init.zeros_(self.read_out.weight)
+        nn.init.zeros_(self.read_out.bias)
 
     def forward(
-        self, noisy: torch.Tensor, clean: torch.Tensor, known: torch.Tensor, step: torch.Tensor
+        self,
+        noisy: torch.Tensor,
+        clean: torch.Tensor,
+        known: torch.Tensor,
+        step: torch.Tensor,
+        signal: torch.Tensor,
     ) -> torch.Tensor:
-        """Read noisy values where not known, clean ones where known, and the step (B,)."""
+        """Read noisy values where not known, clean ones where known, and the step (B,).
+
+        ``signal`` is the share of variance that is not noise yet, one for all or (B, 1, 1).
+        """
         shown = known[:, :, None]
         inputs = [noisy.masked_fill(shown, 0.0), clean.masked_fill(~shown, 0.0), shown.float()]
         embedded = self.embed_step(noise_features(step, self.width))
         tokens = self.tokens(torch.cat(inputs, dim=2)) + embedded[:, None]
-        return self.read_out(self.norm(self.blocks(tokens)))
+        added = self.read_out(self.norm(self.blocks(tokens)))
+        # The first term is the best guess for independent values of unit variance.
+        return (1 - signal).sqrt() * noisy + signal.sqrt() * added
