@@ -110,7 +110,9 @@ def seen_table(
     """Return the table a method is shown, and the cells on which it is scored.
 
     In the track "unresolved", followers of a hidden gate are missing, whatever they were, and
-    they are not scored.
+    they are not scored. Mind that a missing follower beside a visible gate was applicable for
+    sure, while beside a hidden gate it need not be: a method that takes blankness itself for
+    information (boosting on NaN) learns the first and is misled by the second.
     """
     if Track(track) is Track.RESOLVED:
         return table.with_states(table.states.hide(hidden)), hidden

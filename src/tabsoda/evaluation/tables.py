@@ -85,10 +85,7 @@ def benchmark_table(
         rows += _survey_rows(here, metrics, scope, spread)
     name = mechanism.upper() + _TRACKS[track] + _SCOPES[scope]
     replications = sorted({len(one.cells) for one in chosen})
-    note = (
-        f"Mean ± {spread.upper()} over {_counted(replications)} paired replications; "
-        "best mean in bold."
-    )
+    note = f"Mean ± {spread.upper()} over {_counted(replications)}; best mean in bold."
     if "rmse" in metrics or "mae" in metrics:
         note += " Numbers are standardised by the mean and SD of the answers shown."
     header = ("Survey", "Method", *map(_heading, metrics), "Seconds")
@@ -239,6 +236,9 @@ def _heading(metric: str) -> str:
 
 
 def _counted(counts: Sequence[int]) -> str:
+    """Write how many replications there were, from the numbers that occur, in order."""
     if not counts:
-        return "no"
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        return "no replication"
+    most = counts[-1]
+    number = str(most) if len(counts) == 1 else f"{counts[0]} to {most}"
+    return f"{number} paired replication{'s' if most > 1 else ''}"
