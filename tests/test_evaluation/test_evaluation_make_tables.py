@@ -1,0 +1,62 @@
+"""``make tables``: pages and tables are rebuilt from results alone."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from tabsoda.evaluation.runner import run_study
+from tabsoda.evaluation.store import Store
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "imputation" / "make_tables.py"
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("make_tables", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    places = {
+        "ROOT": tmp_path,
+        "RESULTS": tmp_path / "results",
+        "MINER": tmp_path / "miner.json",
+        "TABLES": tmp_path / "docs" / "tables",
+        "PAGES": (tmp_path / "docs" / "results.md", tmp_path / "README.md"),
+    }
+    for name, place in places.items():
+        monkeypatch.setattr(module, name, place)
+    return module
+
+
+def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
+    store = Store(tmp_path / "out")
+    cells = make_cells("mode", 2) + make_cells("tiny_methods:HotDeck", 2)
+    run_study({case.name: case}, cells, store, life_check=False)
+    (tmp_path / "results").mkdir()
+    document = store.collect()
+    (tmp_path / "results" / "demo.json").write_text(json.dumps(document))
+    scores = dict.fromkeys(("precision", "recall", "f1", "fpr", "accuracy"), 0.25)
+    run = {"survey": "s", "screen": "purity", "variables": 9, "mined": 3, "rules": 4}
+    (tmp_path / "miner.json").write_text(json.dumps({"runs": [run | {"all_cells": scores}]}))
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "results.md"
+    page.write_text(
+        "# Results\n\n<!-- table: demo/mar -->\n<!-- end -->\n\n<!-- table: miner -->\nold\n"
+        "<!-- end -->\n"
+    )
+    script.main()
+    text = page.read_text()
+    mean = sum(
+        cell["metrics"]["all"]["nominal_accuracy"]
+        for cell in document["cells"]
+        if cell["settings"]["method"] == "mode"
+    )
+    assert f"{mean / 2:.3f} ±" in text
+    assert "| s | purity | 9 | 3 | 4 | 0.250 |" in text
+    assert "old" not in text
+    tables = tmp_path / "docs" / "tables"
+    assert {path.suffix for path in tables.iterdir()} == {".md", ".tex", ".html", ".svg"}
+    before = {path: path.read_bytes() for path in [page, *tables.iterdir()]}
+    script.main()
+    assert before == {path: path.read_bytes() for path in [page, *tables.iterdir()]}
