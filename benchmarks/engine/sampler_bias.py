@@ -79,7 +79,7 @@ def mixed(settings: SamplerSettings) -> tuple[np.ndarray, np.ndarray]:
 
 
 def clean(settings: SamplerSettings) -> tuple[np.ndarray, np.ndarray]:
-    """The same with visible entries as they are, and the denoiser that knows them."""
+    """Do the same with visible entries as they are, and the denoiser that knows them."""
     target, spread = regression()
     mean, covariance = np.zeros(2), settings.noise_max**2 * np.eye(2)
     for before, after, churn, renoise in reverse_levels(settings).double().tolist():

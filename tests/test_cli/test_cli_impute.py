@@ -264,7 +264,7 @@ def test_same_seed_same_result_and_another_seed_another(survey, result, tmp_path
 
 
 def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
-    arguments = impute_arguments(survey, tmp_path / "out", em__rounds="12")
+    arguments = impute_arguments(survey, tmp_path / "out", em__rounds="8")
     process = start(arguments)
     wait_for(tmp_path / "out" / ".checkpoint" / "round.json", process)
     process.send_signal(signal.SIGINT)
@@ -273,19 +273,20 @@ def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
     assert "Finished rounds are kept" in err
     assert [path.name for path in (tmp_path / "out").iterdir()] == [".checkpoint"]
     done = json.loads((tmp_path / "out" / ".checkpoint" / "round.json").read_text())["round"]
-    assert 1 <= done < 12
+    assert 1 <= done < 8
 
     main(arguments)
     assert_complete(tmp_path / "out")
     events = json.loads((tmp_path / "out" / "manifest.json").read_text())["events"]
     resumed = [event["detail"] for event in events if event["decision"] == "resumed"]
     assert resumed == [f"after round {done}"]
-    impute(survey, tmp_path / "whole", em__rounds="12")
+    impute(survey, tmp_path / "whole", em__rounds="8")
     tables, _ = contents(tmp_path / "out")
     expected, _ = contents(tmp_path / "whole")
     assert all(tables[name].equals(expected[name]) for name in expected)
 
 
+@pytest.mark.slow
 def test_killed_while_writing_nothing_passes_for_a_result(survey, tmp_path):
     out = tmp_path / "out"
     arguments = impute_arguments(survey, out, "-m", "150")

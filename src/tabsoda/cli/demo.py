@@ -242,7 +242,7 @@ def impute_step(run: Demo) -> Section:
         "Nobody can guess every answer: people who look alike in a file still differ. The draws"
         " carry that doubt into an analysis; the best guesses do not.",
     )
-    facts = {"imputed": imputed, "touched_skips": touched, **scores}
+    facts = {"n_imputed": imputed, "touched_skips": touched, **scores}
     return Section("The missing answers, imputed", lines, facts)
 
 

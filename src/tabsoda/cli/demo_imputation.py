@@ -55,7 +55,7 @@ def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[st
     simple = ModeMean().impute(result.table, 0, SkipView.BLIND)
     pair = {
         name: score_estimates(truth.complete_table, result.table, estimates, scored)["all"]
-        for name, estimates in (("imputed", imputed), ("simple", simple))
+        for name, estimates in (("imputed", imputed), ("mode_mean", simple))
     }
     wanted = ("nominal_accuracy", "ordinal_accuracy", "mace_median", "rmse")
     return {
@@ -94,6 +94,6 @@ def score_lines(scores: dict[str, Any]) -> tuple[str, ...]:
     rows = [["", "imputed", "mode/mean"]]
     for name, (text, form) in names.items():
         if name in scores["imputed"]:
-            pair = (scores["imputed"][name], scores["simple"][name])
+            pair = (scores["imputed"][name], scores["mode_mean"][name])
             rows.append([text, *(form.format(value) for value in pair)])
     return tuple(f"  {line}" for line in columns(rows))

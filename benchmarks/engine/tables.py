@@ -1,0 +1,163 @@
+"""Write the tables of ``benchmarks/engine/README.md`` from the measured JSON files.
+
+python benchmarks/engine/tables.py            # rewrite the README between its markers
+python benchmarks/engine/tables.py --check    # exit with 1 where it is not current
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+README = HERE / "README.md"
+NOT_MEASURED = "Not measured yet.\n"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Lay out rows as a Markdown table; the first one is the heading."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    rule = "| --- |" + " ---: |" * (len(rows[0]) - 1)
+    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
+
+
+def per_step(result: dict[str, Any], unit: str, scale: float) -> list[list[str]]:
+    """Return what a step takes against what its arithmetic alone would take."""
+    sampling = result["sampling"]
+    step, floor = result["seconds_per_training_step"], result["floor_per_training_step"]
+    chain = sampling["seconds_per_million_row_steps"]
+    chain_floor = sampling["floor_per_million_row_steps"]
+    return [
+        ["", "measured", "arithmetic alone", "share of the matrix rate"],
+        [
+            f"training step, {unit}",
+            f"{step * scale:.2f}",
+            f"{floor * scale:.2f}",
+            _percent(floor / step),
+        ],
+        [
+            "million sampled row-steps, s",
+            f"{chain:.3f}",
+            f"{chain_floor:.3f}",
+            _percent(sampling["share_of_matrix_rate"]),
+        ],
+    ]
+
+
+def gpu(result: dict[str, Any]) -> str:
+    """Return the section of the paper's PATH preset."""
+    rounds = result["rounds"]
+    precision = result["precision"].removeprefix("torch.")
+    facts = (
+        f"{result['device']}, torch {result['torch']}, {precision},"
+        f" {result['matrix_rate_tflops']:.0f} TFLOP/s in large matrix products.\n"
+        f"{result['rows']:,} x {result['columns']} cells, {_percent(result['missing_share'])}"
+        f" missing, {_percent(result['skipped_share'])} skipped;"
+        f" {result['settings']['sampler']['chains']} chains.\n"
+    )
+    whole = [
+        ["", "seconds"],
+        [f"fit, {len(rounds)} rounds", f"{result['fit_seconds']:.0f}"],
+        ["of it training", f"{sum(r['training_seconds'] for r in rounds):.0f}"],
+        ["of it imputing", f"{sum(r['imputing_seconds'] for r in rounds):.0f}"],
+        ["point estimate afterwards", f"{result['point_seconds']:.0f}"],
+    ]
+    peak = f"Peak memory on the device: {result['peak_memory_gib']:.2f} GiB.\n"
+    return "\n".join([facts, table(whole), table(per_step(result, "ms", 1e3)), peak])
+
+
+def cpu(result: dict[str, Any]) -> str:
+    """Return the section of the small preset."""
+    facts = (
+        f"{result['device']}, {result['threads']} threads, torch {result['torch']},"
+        f" {result['matrix_rate_gflops']:.0f} GFLOP/s in matrix products; load before the run"
+        f" {result['load_before']:.1f}.\n"
+        f"{result['rows']:,} x {result['columns']} cells, {_percent(result['missing_share'])}"
+        f" missing, {_percent(result['skipped_share'])} skipped; {result['n_draws']} draws.\n"
+    )
+    peer = result["peer"]
+    whole = [
+        ["", "seconds"],
+        ["fit", f"{result['fit_seconds']:.0f}"],
+        [f"point estimate and {result['n_draws']} draws", f"{result['impute_seconds']:.0f}"],
+        ["together", f"{result['total_seconds']:.0f}"],
+        ["told before the run, at most", f"{result['told_before_seconds']:.0f}"],
+        [peer["name"], f"{peer['seconds']:.0f}"],
+        ["ours over the peer's", f"{peer['ratio']:.2f}"],
+    ]
+    chains = result["peak_memory_by_chains_bytes"]
+    memory = [
+        ["peak memory of the process", "MB"],
+        [
+            "before fitting",
+            _mega(result["peak_memory_bytes"] - result["peak_memory_beyond_start_bytes"]),
+        ],
+        ["fit, point estimate and draws", _mega(result["peak_memory_bytes"])],
+        *([f"E-step with {n} chains", _mega(peak)] for n, peak in chains.items()),
+    ]
+    scores = [["a fifth of the answers hidden", *SCORES]]
+    for method, values in result["scores"].items():
+        scores.append([method, *(f"{values[key]:.3f}" for key in SCORES.values())])
+    parts = [table(whole), table(per_step(result, "ms", 1e3)), table(memory), table(scores)]
+    return "\n".join([facts, *parts])
+
+
+SCORES = {
+    "nominal right": "nominal_accuracy",
+    "ordinal right": "ordinal_accuracy",
+    "ordinal levels off": "mace_median",
+    "RMSE": "rmse",
+}
+
+
+def bias(result: dict[str, Any]) -> str:
+    """Return the section of the sampler's bias."""
+    rows = [["how visible entries enter", "cycles", "churn", "steps", "mean", "variance"]]
+    for case in result["sampled"]:
+        numbers = (f"{case[key]:g}" for key in ("refresh_cycles", "churn", "steps"))
+        rows.append([case["way"], *numbers, f"{case['mean']:.3f}", f"{case['variance']:.4f}"])
+    exact = result["regression"]
+    rows.append(["the regression", "", "", "", f"{exact['mean']:.3f}", f"{exact['variance']:.4f}"])
+    return table(rows)
+
+
+SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+    "gpu": ("gpu_path.json", gpu),
+    "cpu": ("cpu.json", cpu),
+    "bias": ("sampler_bias.json", bias),
+}
+
+
+def filled(text: str) -> str:
+    """Return the README with every section between its markers written anew."""
+    for name, (file, write) in SECTIONS.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        head, rest = text.split(start)
+        _, tail = rest.split(end)
+        path = HERE / file
+        body = write(json.loads(path.read_text())) if path.exists() else NOT_MEASURED
+        text = f"{head}{start}\n{body}\n{end}{tail}"
+    return text
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _mega(n_bytes: float) -> str:
+    return f"{n_bytes / 1e6:.0f}"
+
+
+def main() -> None:
+    text = README.read_text(encoding="utf-8")
+    current = filled(text)
+    if "--check" in sys.argv:
+        sys.exit(current != text)
+    README.write_text(current, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Write ``docs/settings.md`` from the settings themselves: ``python docs/settings_page.py``."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+
+from tabsoda.settings import Settings
+
+PAGE = Path(__file__).resolve().with_name("settings.md")
+PRESETS = ("small", "path", "nsduh")
+OPENING = """# Settings
+
+What the imputer can be told, and what each preset chooses. `small` is for a laptop; `path` and
+`nsduh` are the paper's. In Python:
+
+```python
+TabSODAImputer(preset="small", settings={"training": {"max_steps": 500}})
+```
+
+On the command line: `tabsoda impute ... --preset small --set training.max_steps=500`. The values a
+run used are in its `settings.json`.
+
+This page is written by `docs/settings_page.py`; change `src/tabsoda/settings.py` instead.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    presets = [Settings.preset(name) for name in PRESETS]
+    parts = [OPENING]
+    for group in fields(Settings):
+        members = [getattr(preset, group.name) for preset in presets]
+        parts.append(f"## {group.name}\n\n{inspect.getdoc(type(members[0]))}\n")
+        heading = f"| setting | {' | '.join(PRESETS)} | meaning | allowed |"
+        rows = [heading, "| --- | " + "--- | " * len(PRESETS) + "--- | --- |"]
+        for item in fields(members[0]):
+            chosen = " | ".join(f"`{_text(getattr(member, item.name))}`" for member in members)
+            meaning = _cell(item.metadata["meaning"])
+            rows.append(f"| `{item.name}` | {chosen} | {meaning} | {_allowed(item)} |")
+        parts.append("\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_text, value))
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _allowed(item: Field[Any]) -> str:
+    low, high, choices = (item.metadata[key] for key in ("low", "high", "choices"))
+    if choices is not None:
+        return ", ".join(f"`{choice}`" for choice in choices)
+    if isinstance(item.default, bool):
+        return "`true`, `false`"
+    bounds = [
+        f"from {low:g}" if low is not None else "",
+        f"to {high:g}" if high is not None else "",
+    ]
+    text = " ".join(part for part in bounds if part) or "any number"
+    return f"{text}, or `none`" if item.default is None else text
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
