@@ -42,7 +42,7 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "results.md"
     page.write_text(
-        "# Results\n\n<!-- table: demo/mar -->\n<!-- end -->\n\n<!-- table: miner -->\nold\n"
+        "# Results\n\n<!-- table: demo/mar -->\n<!-- end -->\n\n<!-- table: miner -->\noutdated\n"
         "<!-- end -->\n"
     )
     script.main()
@@ -54,7 +54,7 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
     )
     assert f"{mean / 2:.3f} ±" in text
     assert "| s | purity | 9 | 3 | 4 | 0.250 |" in text
-    assert "old" not in text
+    assert "outdated" not in text
     tables = tmp_path / "docs" / "tables"
     assert {path.suffix for path in tables.iterdir()} == {".md", ".tex", ".html", ".svg"}
     before = {path: path.read_bytes() for path in [page, *tables.iterdir()]}
