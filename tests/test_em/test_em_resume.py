@@ -63,8 +63,9 @@ def test_resume_equals_an_uninterrupted_run(
     assert len(resumed.events) == len(told) + 1
 
 
-def test_a_finished_run_is_not_run_again(mixed_table, tiny_settings, tmp_path, differing):
-    table, settings = mixed_table(), tiny_settings("small")
+@pytest.mark.parametrize("preset", ["small", "path"])
+def test_a_finished_run_is_not_run_again(preset, mixed_table, tiny_settings, tmp_path, differing):
+    table, settings = mixed_table(), tiny_settings(preset)
     options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
     first = Engine.fit(table, settings, **options)
     seen = []
