@@ -243,6 +243,7 @@ def test_alive_means_better_in_both():
     assert not LifeCheck("m", 0.6, 0.5, 1.0, 1.0).alive
 
 
+@pytest.mark.slow
 def test_boosting_is_alive():
     assert check_alive("boosting", skip_view="level").alive
 
