@@ -46,7 +46,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     # For a laptop: visible cells enter clean, so few steps and chains are enough.
     "small": {
         "noise": {"top_share": 0.5},
-        "backbone": {"width": 256, "dropout": 0.2},
+        "backbone": {"width": 256},
         "training": {
             "conditioning": "clean",
             "batch_size": 512,
