@@ -19,11 +19,12 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)   ## run the main job end to end on the embedded survey, into OUT=demo-out
 	$(BIN)/tabsoda demo -o $(OUT) --force
 
+# One thread a worker: two workers with two threads each would wait for each other.
 test: $(READY)   ## run the quick tests
-	$(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 test-all: $(READY) ## run every test, the slow ones too
-	$(BIN)/python -m pytest -n 2 -m ''
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m ''
 
 check: $(READY)  ## format, lint, types, quick tests
 	$(BIN)/ruff format --check src tests benchmarks
