@@ -219,7 +219,8 @@ class TokenVAE(nn.Module):
     ) -> None:
         super().__init__()
         self.width = settings.token_width
-        self.tokens = ValueTokens(n_numbers, *level_valid.shape, self.width, generator)
+        n_categorical, max_levels = level_valid.shape
+        self.tokens = ValueTokens(n_numbers, n_categorical, max_levels, self.width, generator)
         form = (settings.layers, self.width, 1, settings.hidden_factor, generator)
         self.to_mean, self.to_log_variance = transformer(*form), transformer(*form)
         self.decoder = transformer(*form)
