@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +84,10 @@ class Boosting:
         result = np.tile(shares, (problem.target.size, 1))
         answered = ~np.isnan(problem.target)
         modelled = np.flatnonzero(shares * answered.sum() >= self.min_level_rows - 0.5)
-        if modelled.size < 2 or not problem.predictors.shape[1]:
+        if modelled.size < 2:
             return result
         train = np.isin(problem.target, modelled)
+        problem = problem.with_known_predictors(train, self.min_leaf_rows)
         model = HistGradientBoostingClassifier(**self._settings(problem))
         model.fit(problem.predictors[train], problem.target[train].astype(np.intp))
         predicted = model.predict_proba(problem.predictors[problem.missing])
@@ -97,8 +98,9 @@ class Boosting:
     def _regress(self, problem: _Problem) -> Numbers:
         result = np.full(problem.target.size, center(problem.target))
         train = ~np.isnan(problem.target)
-        if train.sum() < 2 * self.min_leaf_rows or not problem.predictors.shape[1]:
+        if train.sum() < 2 * self.min_leaf_rows:
             return result
+        problem = problem.with_known_predictors(train, self.min_leaf_rows)
         model = HistGradientBoostingRegressor(**self._settings(problem))
         model.fit(problem.predictors[train], problem.target[train])
         result[problem.missing] = model.predict(problem.predictors[problem.missing])
@@ -128,3 +130,14 @@ class _Problem:
     target: Numbers
     missing: NDArray[np.bool_]
     random_state: int
+
+    def with_known_predictors(self, train: NDArray[np.bool_], fewest: int) -> _Problem:
+        """Leave out predictors too seldom known to split on; one that is constant stays for none.
+
+        scikit-learn fails on a predictor that is never known in its training rows.
+        """
+        kept = (~np.isnan(self.predictors[train])).sum(axis=0) >= fewest
+        if not kept.any():
+            constant = np.zeros((self.target.size, 1))
+            return replace(self, predictors=constant, native=np.zeros(1, dtype=bool))
+        return replace(self, predictors=self.predictors[:, kept], native=self.native[kept])

@@ -99,7 +99,7 @@ class ChainedEquations:
             delayed(self._chain)(form, chosen, numpy_generator(seed, "mice", draw))
             for draw in range(self.n_draws)
         )
-        return list(Parallel(n_jobs=self.n_jobs)(jobs))
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
 
     def _chain(
         self,

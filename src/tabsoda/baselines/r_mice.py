@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.baselines.contract import Estimates, SkipView
-from tabsoda.baselines.point_estimates import center, estimates_from, level_shares
+from tabsoda.baselines.pooled_draws import pool_draws
 from tabsoda.baselines.skip_views import as_shown
 from tabsoda.errors import InputError
 from tabsoda.table import CodedTable
@@ -43,10 +43,9 @@ def available() -> bool:
 class RMice:
     """R mice: pmm for numbers, logreg, polyreg and polr for levels, predictors by quickpred.
 
-    Levels are pooled by their shares among the draws, counted together with one draw from the
-    column as a whole so that no probability is 0; numbers by the mean. Shown as a level, a skip is
-    a level of its own, the lowest of an ordinal, and draws of it do not count; for a number it is
-    an indicator beside it, and the skipped cells themselves are blanks.
+    Draws are pooled by :func:`~tabsoda.baselines.pooled_draws.pool_draws`. Shown as a level, a
+    skip is a level of its own, the lowest of an ordinal, and draws of it do not count; for a
+    number it is an indicator beside it, and the skipped cells themselves are blanks.
 
     Parameters
     ----------
@@ -71,20 +70,8 @@ class RMice:
         if not available():
             raise InputError("R with its package mice is not here", next_step=_INSTALL)
         shown = as_shown(table, skip_view)
-        drawn = self._run(shown, seed) if shown.states.missing.any() else []
-        numbers, probabilities = {}, {}
-        for position in np.flatnonzero(table.states.missing.any(axis=0)).tolist():
-            column, values = table.columns[position], table.values[:, position]
-            draws = np.array([draw[:, position] for draw in drawn])
-            if column.is_categorical:
-                counts = (draws[:, :, None] == np.arange(column.n_levels)).sum(axis=0)
-                counts = counts + level_shares(values, column.n_levels)
-                probabilities[position] = counts / counts.sum(axis=1, keepdims=True)
-            else:
-                # mice leaves a cell empty where a model failed; the mean stands in.
-                draws = np.where(np.isnan(draws), center(values), draws)
-                numbers[position] = draws.mean(axis=0)
-        return estimates_from(table, numbers, probabilities)
+        drawn = self._run(shown, seed) if table.states.missing.any() else []
+        return pool_draws(table, drawn)
 
     def _run(self, shown: CodedTable, seed: int) -> list[Numbers]:
         """Return the draws as R gives them; each of shape (n_rows, n_columns), skips as -1."""

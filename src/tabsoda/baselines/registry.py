@@ -39,14 +39,19 @@ METHODS: Mapping[str, Entry] = {
     "mice": Entry("chained_equations:ChainedEquations"),
     "r-mice": Entry("r_mice:RMice"),
     "missforest": Entry("miss_forest:MissForest"),
+    "gcimpute": Entry("gcimpute_adapter:GaussianCopula"),
+    "miceforest": Entry("miceforest_adapter:MiceForest"),
     "diffputer": Entry("diffputer:DiffPuter"),
+    "tabcsdi": Entry("tabcsdi:TabCSDI"),
+    "tabsyn": Entry("tabsyn:TabSyn"),
+    "tabdiff": Entry("tabdiff:TabDiff"),
     "tabsoda": Entry("tabsoda:TabSODA"),
     "tabsoda-skip": Entry("tabsoda:TabSODASkip"),
     "tabsoda-n": Entry("tabsoda:TabSODAN"),
 }
 
 
-def method(name: str, **options: Any) -> ImputationMethod:
+def method(name: str, /, **options: Any) -> ImputationMethod:
     """Build a method by name.
 
     Parameters
