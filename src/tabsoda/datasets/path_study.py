@@ -1,0 +1,120 @@
+"""The PATH Study, wave 1 adults, public-use file (ICPSR 36498), as a benchmark.
+
+The file cannot be shipped: users download it from ICPSR (.sav, .dta or .tsv) and pass its path.
+
+The paper names its sections, two gates and the number of variables of each kind, not the
+variables. They are therefore chosen by rule: names ``R01_A<section><number>`` of the cigarette
+(AC), e-cigarette (AE), cigar (AG), pipe (AP) and smokeless (AS, AU) sections and the age bands
+``R01R_A_AGECAT*``; kinds from labels and levels; sections in turn, each in questionnaire order,
+until the paper's 32 nominal, 24 ordinal and 1 continuous variables are found.
+
+Every negative value is no answer. Its label in the file says why; without one, -1 is a skip, -7
+refused, -8 don't know, -9 blank, and other codes (-4, -5, -97777, ...) any other reason. Long
+forms such as -99911, -99977, -99988 and -99999 are read as their last digit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tabsoda.datasets.published_file import (
+    Candidate,
+    build,
+    choose,
+    describe_column,
+    read_published,
+    require,
+)
+from tabsoda.errors import InputError
+from tabsoda.schema.codes import plain
+from tabsoda.schema.column import Code, ColumnKind, ColumnRole, Reason
+
+if TYPE_CHECKING:
+    from tabsoda.reading.raw import RawTable
+    from tabsoda.survey import Survey
+
+GATES = ("R01_AC1002", "R01_AE1001")
+QUOTAS = {ColumnKind.CONTINUOUS: 1, ColumnKind.NOMINAL: 32, ColumnKind.ORDINAL: 24}
+MOST_LEVELS = 9
+MINER_SIZES = (50, 100, 200)
+
+_SECTION = re.compile(r"^R01_A([CEGPSU])\d{4}", re.I)
+_AGE_BAND = re.compile(r"^R01R_A_AGECAT", re.I)
+_REASONS = {1: Reason.SKIP, 7: Reason.REFUSED, 8: Reason.DONT_KNOW, 9: Reason.BLANK}
+
+
+def path_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
+    """Return the codes among distinct numbers that are no answer, and why.
+
+    Examples
+    --------
+    >>> {code: why.value for code, why in path_codes([-99911, -97777, -8, 1, 2]).items()}
+    {-99911: 'skip', -97777: 'other', -8: 'dont_know'}
+    """
+    return {plain(n): _reason(int(-n)) for n in numbers if n < 0}
+
+
+def _reason(size: int) -> Reason:
+    long_form = re.fullmatch(r"999(\d)\1", str(size))
+    digit = int(long_form.group(1)) if long_form else size
+    return _REASONS.get(digit, Reason.OTHER)
+
+
+def load_path(
+    path: str | Path,
+    subset: str | int = "benchmark",
+    *,
+    codebook: str | Path | None = None,
+) -> Survey:
+    """Build the PATH benchmark, or a subset for the miner, from the downloaded file.
+
+    Parameters
+    ----------
+    path : path
+        The wave 1 adult file: .sav, .dta, .tsv or .csv.
+    subset : {"benchmark", 50, 100, 200}
+        The paper's imputation benchmark, or so many variables of the same sections for the miner;
+        the smaller sets are part of the larger ones.
+    codebook : path, optional
+        The study's DDI codebook: text files carry no labels, and without labels no variable is
+        recognised as ordinal.
+
+    Returns
+    -------
+    Survey
+        Its states know the codebook's skips. ``tabsoda.baselines.contract.without_skips`` gives
+        the table as the miner is to see it. Events say how many variables of each kind were found.
+    """
+    if subset != "benchmark" and subset not in MINER_SIZES:
+        raise InputError(
+            "There is no such subset of PATH",
+            found=repr(subset),
+            expected="'benchmark', 50, 100 or 200",
+        )
+    raw = read_published(path, codebook)
+    require(raw, GATES, "the PATH Study, wave 1 adults (ICPSR 36498)")
+    candidates = _candidates(raw)
+    if isinstance(subset, int):
+        return build(raw, choose(candidates, subset, GATES), f"{subset} PATH variables")
+    small = [c for c in candidates if c.column.n_levels <= MOST_LEVELS]
+    return build(
+        raw,
+        choose(small, QUOTAS, GATES),
+        "the PATH benchmark, 1 continuous, 32 nominal, 24 ordinal",
+    )
+
+
+def _candidates(raw: RawTable) -> list[Candidate]:
+    result = []
+    for name in raw.frame.columns:
+        section = _SECTION.match(name)
+        if section is None and not _AGE_BAND.match(name):
+            continue
+        column = describe_column(raw.frame[name], raw.hint(name), path_codes)
+        varies = not column.is_categorical or column.n_levels >= 2
+        if column.role is ColumnRole.QUESTION and varies and raw.frame[name].dtype.is_numeric():
+            result.append(Candidate(column, section.group(1).upper() if section else "age"))
+    return result

@@ -1,0 +1,166 @@
+"""From a published survey file to a benchmark: which variables, and what their codes mean.
+
+Input: the file a user downloaded and the rules of one survey. Output: a Survey of chosen columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tabsoda.errors import InputError
+from tabsoda.schema.codes import as_number, plain
+from tabsoda.schema.column import Code, Column, ColumnKind, Reason
+from tabsoda.schema.reasons import reason_from_label
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tabsoda.reading.raw import RawTable
+    from tabsoda.schema.hints import ColumnHints
+    from tabsoda.survey import Survey
+
+# What the codes of a column that are no answer mean, given its distinct numbers.
+CodeRule = Callable[[Sequence[float]], Mapping[Code, Reason]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A variable that may enter a benchmark, and the part of the questionnaire it is from."""
+
+    column: Column
+    section: str
+
+
+def read_published(path: str | Path, codebook: str | Path | None) -> RawTable:
+    """Read the file, its labels filled in from a DDI codebook where one is given."""
+    from tabsoda.reading.codebook import read_codebook
+    from tabsoda.reading.files import read_file
+
+    raw = read_file(Path(path))
+    if codebook is not None:
+        book = {name.upper(): hints for name, hints in read_codebook(codebook).items()}
+        for name in raw.frame.columns:
+            if name.upper() in book:
+                raw.hints[name] = raw.hint(name).filled_from(book[name.upper()])
+    return raw
+
+
+def find_name(raw: RawTable, *names: str) -> str | None:
+    """Return the file's spelling of the first of these names that it has, whatever the case."""
+    spelled = {name.upper(): name for name in raw.frame.columns}
+    return next((spelled[name.upper()] for name in names if name.upper() in spelled), None)
+
+
+def require(raw: RawTable, names: Iterable[str], survey: str) -> None:
+    """Raise if the file lacks one of these columns."""
+    absent = [name for name in names if find_name(raw, name) is None]
+    if absent:
+        raise InputError(
+            f"The file '{raw.source}' has no column '{absent[0]}'",
+            found=f"{raw.frame.width} columns, {', '.join(raw.frame.columns[:3])}, ...",
+            expected=f"the variables of {survey}",
+            next_step="Check that it is the file of that survey and year",
+        )
+
+
+def describe_column(
+    series: pl.Series, hints: ColumnHints, rule: CodeRule, kind: ColumnKind | None = None
+) -> Column:
+    """Describe one variable: codes by label where there is one, else by the survey's rule.
+
+    Parameters
+    ----------
+    series : polars.Series
+        As published.
+    hints : ColumnHints
+    rule : callable
+        Gives codes that are no answer from the numbers that occur or are labelled.
+    kind : ColumnKind, optional
+        Known kind; without it the labels and levels decide.
+    """
+    from tabsoda.schema.inference import propose_column, special_codes
+
+    distinct = series.drop_nulls().unique().to_list()
+    numbers = sorted(n for value in distinct if (n := as_number(value)) is not None)
+    labels = {
+        as_number(code): reason
+        for code, text in hints.level_labels.items()
+        if (reason := reason_from_label(text)) is not None
+    }
+    # Codes that are labelled but never occur are codes all the same, not levels.
+    labelled = [n for code in hints.level_labels if (n := as_number(code)) is not None]
+    codes = {
+        plain(code): labels.get(as_number(code), reason)
+        for code, reason in rule(sorted({*numbers, *labelled})).items()
+    }
+    known = replace(hints, missing_codes=(*hints.missing_codes, *codes))
+    by_file = special_codes([], known)
+    column = propose_column(series, known)
+    special = {plain(code): codes.get(plain(code), why) for code, why in by_file.items()}
+    column = replace(column, special_codes=special)
+    if kind is None or kind is column.kind:
+        return column
+    levels: tuple[Code, ...] = ()
+    if kind is not ColumnKind.CONTINUOUS:
+        levels = column.levels or tuple(plain(n) for n in numbers if plain(n) not in special)
+    return replace(column, kind=kind, levels=levels, note="known from the survey's codebook")
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    quotas: Mapping[ColumnKind, int] | int,
+    required: Iterable[str] = (),
+) -> tuple[Column, ...]:
+    """Choose variables section by section in turn, each section in the order of the file.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        In the order of the file.
+    quotas : mapping of ColumnKind to int, or int
+        How many of each kind, or of all; fewer where the file has fewer.
+    required : iterable of str
+        Chosen before all others.
+
+    Returns
+    -------
+    tuple of Column
+        In the order of the file.
+    """
+    sections: dict[str, list[Column]] = {}
+    for candidate in candidates:
+        sections.setdefault(candidate.section, []).append(candidate.column)
+    in_turn = [c for turn in zip_longest(*sections.values()) for c in turn if c is not None]
+    wanted = {name.upper() for name in required}
+    in_turn.sort(key=lambda column: column.name.upper() not in wanted)
+    left = {"any": quotas} if isinstance(quotas, int) else {k.value: n for k, n in quotas.items()}
+    chosen: set[str] = set()
+    for column in in_turn:
+        key = "any" if isinstance(quotas, int) else column.kind.value
+        if left.get(key, 0) > 0:
+            left[key] -= 1
+            chosen.add(column.name)
+    return tuple(c.column for c in candidates if c.column.name in chosen)
+
+
+def build(raw: RawTable, columns: tuple[Column, ...], wanted: str) -> Survey:
+    """Read the chosen columns into a Survey, with an event that says what was chosen."""
+    from tabsoda.reading.survey_reader import read_survey
+    from tabsoda.schema.schema import Schema
+
+    if not columns:
+        raise InputError(
+            f"The file '{raw.source}' has none of the variables asked for",
+            expected=wanted,
+            next_step="Check that it is the right file; text files need a codebook for labels",
+        )
+    names = [column.name for column in columns]
+    survey = read_survey(raw.frame.select(names), Schema(columns), unlisted="missing")
+    kinds = [column.kind for column in columns]
+    counts = ", ".join(f"{kinds.count(kind)} {kind.value}" for kind in ColumnKind)
+    survey.events.add("read", "variables chosen", detail=f"{counts}; asked for: {wanted}")
+    return replace(survey, source=raw.source)
