@@ -81,7 +81,7 @@ def start(arguments, **options):
 
 
 def wait_for(path, process):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not path.exists():
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
