@@ -52,14 +52,14 @@ _RELEASED: dict[str, dict[str, Any]] = {
 }
 # For a CPU: more steps on smaller batches, and the refresh cycles beyond which nothing improves.
 _REDUCED: dict[str, dict[str, Any]] = {
-    "backbone": {"width": 256},
+    "backbone": {"width": 128},
     "training": {
         "batch_size": 256,
         "min_epoch_steps": 16,
         "max_steps": 800,
         "learning_rate": 1e-3,
     },
-    "sampler": {"steps": 20, "refresh_cycles": 4, "chains": 10, "block_rows": 4096},
+    "sampler": {"steps": 15, "refresh_cycles": 4, "chains": 8, "block_rows": 4096},
     "em": {"rounds": 2},
 }
 

@@ -7,15 +7,18 @@ from typing import Any, ClassVar
 
 import torch
 from torch import nn
+from torch.nn.functional import one_hot
 
 from tabsoda._internal.randomness import torch_generator
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
 from tabsoda.baselines.token_transformer import ColumnLinear, transformer
 from tabsoda.diffusion.network import linear, noise_features
-from tabsoda.encoding.analog_bits import nearest_level
 from tabsoda.settings import _Group as SettingsGroup
 from tabsoda.settings import setting
+
+# Keeps the shares of a sample that holds none of any level away from 0 / 0.
+_LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class TabCSDISettings(SettingsGroup):
     steps: int = setting(16_000, "optimiser steps", low=1)
     batch_size: int = setting(64, "rows per step", low=1)
     learning_rate: float = setting(5e-4, "Adam's step", low=0)
-    hidden_share: float = setting(0.8, "share of a row's answers hidden in training", low=0, high=1)
+    hidden_share: float = setting(0.5, "share of a row's answers hidden in training", low=0, high=1)
     noise_steps: int = setting(100, "steps of the diffusion", low=2)
     first_beta: float = setting(1e-4, "noise of the first step", low=0, high=1)
     last_beta: float = setting(0.5, "noise of the last step", low=0, high=1)
@@ -42,7 +45,7 @@ class TabCSDI(DeepMethod):
     A token per column holds the noisy value of a cell to restore, the clean value of a cell to go
     by, and which of the two it is. DDPM with 100 quadratic noise steps; the loss is on the hidden
     cells alone. The estimate is the median of the samples for numbers; level probabilities are
-    shares of the samples.
+    averages of what the samples hold of each level.
 
     Parameters
     ----------
@@ -52,11 +55,14 @@ class TabCSDI(DeepMethod):
 
     Notes
     -----
-    Categories are analog bits, one of the paper's three ways, and each column has a tokeniser of
-    its own, as in its feature-tokeniser variant; there tokens are diffused, here values are. The
-    blocks are plain pre-norm ones without CSDI's gates, and what they predict is added to the noise
-    that the noisy value itself suggests, which few steps would not teach them. Training is counted
-    in steps, and the last weights are taken, without a validation set.
+    Categories are one value per level, one of the paper's three ways, and each column has a
+    tokeniser of its own, as in its feature-tokeniser variant; there tokens are diffused, here
+    values are. The blocks are plain pre-norm ones without CSDI's gates. The network predicts noise
+    minus value (the "velocity") instead of noise, whose loss hardly counts the noisiest steps: few
+    optimiser steps would leave them untaught. Training is counted in steps, and the last weights
+    are taken, without a validation set. The released code hides 80 % of a row's answers; one half
+    is the default here, because at 80 % the reduced budget was no better than the mode on the
+    embedded survey (600 x 12, one seed: accuracy .419 against .417, and .493 at one half).
 
     Examples
     --------
@@ -103,9 +109,10 @@ class TabCSDI(DeepMethod):
             normals = torch.randn(clean.shape, generator=noise, device=data.device)
             share = signal[step][:, None, None]
             noisy = share.sqrt() * clean + (1 - share).sqrt() * normals
-            predicted = network(noisy, clean, known & ~hidden, step, share)
+            predicted = network(noisy, clean, known & ~hidden, step)
+            target = share.sqrt() * normals - (1 - share).sqrt() * clean
             counted = hidden[:, :, None] & values.valid
-            error = (predicted - normals).masked_fill(~counted, 0.0).square().sum()
+            error = (predicted - target).masked_fill(~counted, 0.0).square().sum()
             return error / counted.sum().clamp(min=1)
 
         train(
@@ -137,10 +144,7 @@ class TabCSDI(DeepMethod):
             for _ in range(self.settings.samples):
                 sample = _reverse(network, clean, known, kept, generator)
                 drawn.append(values.numbers_of(sample))
-                levels = values.levels_of(sample)[:, :, None]
-                one = probabilities.new_ones(()).expand(levels.shape)
-                counts = torch.zeros_like(probabilities[rows]).scatter_(2, levels, one)
-                probabilities[rows] += counts / self.settings.samples
+                probabilities[rows] += values.shares_of(sample) / self.settings.samples
             ordered = torch.stack(drawn).sort(dim=0).values
             middle = (self.settings.samples - 1) // 2, self.settings.samples // 2
             numbers[rows] = (ordered[middle[0]] + ordered[middle[1]]) / 2
@@ -174,8 +178,9 @@ def _reverse(
     state = normals()
     for step in range(kept.numel() - 1, -1, -1):
         label = torch.full((clean.shape[0],), step, device=clean.device)
-        predicted = network(state, clean, known, label, signal[step])
-        state = state - (1 - kept[step]) / (1 - signal[step]).sqrt() * predicted
+        velocity = network(state, clean, known, label)
+        noise = (1 - signal[step]).sqrt() * state + signal[step].sqrt() * velocity
+        state = state - (1 - kept[step]) / (1 - signal[step]).sqrt() * noise
         state = state / kept[step].sqrt()
         if step > 0:
             variance = (1 - signal[step - 1]) / (1 - signal[step]) * (1 - kept[step])
@@ -184,36 +189,33 @@ def _reverse(
 
 
 class _PaddedValues:
-    """A cell's number, or its bits as -1 and 1, padded to the widest column; (n, T, W)."""
+    """A cell's number, or -1 and 1 for each level, padded to the widest column; (n, T, W)."""
 
     def __init__(self, data: ColumnTensors) -> None:
-        layout = data.codec.layout.tensors(data.device)
-        self.layout = layout
         self.n_numbers = data.numbers.shape[1]
-        width = max(1, layout.bit_valid.shape[1])
-        bits = 2 * data.encoded[:, layout.bit_coordinates] - 1
-        bits = bits.masked_fill(~layout.bit_valid, 0.0)
+        width = data.level_valid.shape[1]
         shown = torch.zeros(data.n_rows, data.n_columns, width, device=data.device)
         shown[:, : self.n_numbers, 0] = data.numbers
-        shown[:, self.n_numbers :] = bits
-        self.known = data.known
-        self.padded = shown.masked_fill(~self.known[:, :, None], 0.0)
+        shown[:, self.n_numbers :] = 2.0 * one_hot(data.levels, width) - 1
         self.valid = torch.zeros(data.n_columns, width, dtype=torch.bool, device=data.device)
         self.valid[: self.n_numbers, 0] = True
-        self.valid[self.n_numbers :] = layout.bit_valid
+        self.valid[self.n_numbers :] = data.level_valid
+        self.known = data.known
+        self.padded = shown.masked_fill(~(self.known[:, :, None] & self.valid), 0.0)
 
     def numbers_of(self, state: torch.Tensor) -> torch.Tensor:
         """Read the numbers, (B, q)."""
         return state[:, : self.n_numbers, 0]
 
-    def levels_of(self, state: torch.Tensor) -> torch.Tensor:
-        """Read the levels, (B, c): the nearest codeword."""
-        layout, bits = self.layout, (state[:, self.n_numbers :] + 1) / 2
-        return nearest_level(bits, layout.codewords, layout.bit_valid, layout.level_valid)
+    def shares_of(self, state: torch.Tensor) -> torch.Tensor:
+        """Read how much of each level a sample holds, (B, c, W); sums to 1."""
+        held = ((state[:, self.n_numbers :] + 1) / 2).clamp(_LEAST_SHARE, 1.0)
+        held = held.masked_fill(~self.valid[self.n_numbers :], 0.0)
+        return held / held.sum(dim=2, keepdim=True)
 
 
 class _Network(nn.Module):
-    """Predicts the noise of every value; (B, T, W) in and out."""
+    """Predicts √s ε - √(1 - s) x for every value x with noise ε and signal s; (B, T, W)."""
 
     def __init__(
         self, valid: torch.Tensor, settings: TabCSDISettings, generator: torch.Generator
@@ -234,21 +236,11 @@ class _Network(nn.Module):
         nn.init.zeros_(self.read_out.bias)
 
     def forward(
-        self,
-        noisy: torch.Tensor,
-        clean: torch.Tensor,
-        known: torch.Tensor,
-        step: torch.Tensor,
-        signal: torch.Tensor,
+        self, noisy: torch.Tensor, clean: torch.Tensor, known: torch.Tensor, step: torch.Tensor
     ) -> torch.Tensor:
-        """Read noisy values where not known, clean ones where known, and the step (B,).
-
-        ``signal`` is the share of variance that is not noise yet, one for all or (B, 1, 1).
-        """
+        """Read noisy values where not known, clean ones where known, and the step (B,)."""
         shown = known[:, :, None]
         inputs = [noisy.masked_fill(shown, 0.0), clean.masked_fill(~shown, 0.0), shown.float()]
         embedded = self.embed_step(noise_features(step, self.width))
         tokens = self.tokens(torch.cat(inputs, dim=2)) + embedded[:, None]
-        added = self.read_out(self.norm(self.blocks(tokens)))
-        # The first term is the best guess for independent values of unit variance.
-        return (1 - signal).sqrt() * noisy + signal.sqrt() * added
+        return self.read_out(self.norm(self.blocks(tokens)))
