@@ -23,8 +23,11 @@ def output() -> Console:
 
 
 def show_error(error: TabSODAError) -> None:
-    """Write an error to stderr in one paragraph."""
-    Console(file=sys.stderr, highlight=False).print(f"Error: {error}", markup=False, style="red")
+    """Write an error to stderr, wrapped at a terminal only."""
+    console = Console(file=sys.stderr, highlight=False)
+    # In a log or a pipe the message stays one line: a path broken in two cannot be searched for.
+    one_line = not console.is_terminal
+    console.print(f"Error: {error}", markup=False, style="red", soft_wrap=one_line)
 
 
 def emit_json(content: Any) -> None:
