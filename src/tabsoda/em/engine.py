@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
-from tabsoda.em.checkpoint import Checkpoint
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.loop import EMState, initial_state, run_em
 from tabsoda.em.memory import check_memory, enough_memory
@@ -103,7 +102,12 @@ class Engine:
             events.add("train", "training loss watched", detail="no answer could be held out")
         with enough_memory():
             model = Model.start(codec, settings, seed, chosen)
-        saved = Checkpoint(checkpoint, ordered, settings, seed, weights) if checkpoint else None
+        saved = None
+        if checkpoint:
+            # Its file format is the one thing here that needs more than torch and numpy.
+            from tabsoda.em.checkpoint import Checkpoint
+
+            saved = Checkpoint(checkpoint, ordered, settings, seed, weights)
         if codec.layout.n_coordinates == 0:
             events.add("train", "nothing to train", detail="no column has two different answers")
             return cls(table.columns, model, [], events)
