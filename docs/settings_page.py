@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from tabsoda.settings import Settings
+from tabsoda.settings import Settings, bounds_text
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
 PRESETS = ("small", "path", "nsduh")
@@ -56,16 +56,12 @@ def _text(value: Any) -> str:
 
 
 def _allowed(item: Field[Any]) -> str:
-    low, high, choices = (item.metadata[key] for key in ("low", "high", "choices"))
+    choices = item.metadata["choices"]
     if choices is not None:
         return ", ".join(f"`{choice}`" for choice in choices)
     if isinstance(item.default, bool):
         return "`true`, `false`"
-    bounds = [
-        f"from {low:g}" if low is not None else "",
-        f"to {high:g}" if high is not None else "",
-    ]
-    text = " ".join(part for part in bounds if part) or "any number"
+    text = bounds_text(item) or "any number"
     return f"{text}, or `none`" if item.default is None else text
 
 

@@ -56,6 +56,21 @@ def test_bounds_are_allowed_and_no_more(group, item):
         assert item.metadata["meaning"].rstrip(".") in caught.value.next_step
 
 
+@pytest.mark.parametrize(
+    ("group", "name", "allowed", "refused", "expected"),
+    [
+        ("training", "plateau_factor", 0.999, 1.0, "a number from 0 below 1"),
+        ("training", "calibration_noise", 1e-9, 0.0, "a number above 0"),
+        ("backbone", "width", 6, 7, "a number from 4, even"),
+    ],
+)
+def test_bounds_that_are_not_allowed_themselves(group, name, allowed, refused, expected):
+    assert getattr(getattr(Settings().replace(**{group: {name: allowed}}), group), name) == allowed
+    with pytest.raises(InputError, match=rf"{group}\.{name} is out of range") as caught:
+        Settings().replace(**{group: {name: refused}})
+    assert caught.value.expected == expected
+
+
 @named(NUMBERS)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "1", True, (1,), [2]])
 def test_what_is_no_number_is_refused(group, item, value):

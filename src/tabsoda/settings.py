@@ -20,11 +20,33 @@ def setting(
     *,
     low: float | None = None,
     high: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    even: bool = False,
     choices: tuple[Any, ...] | None = None,
 ) -> Any:
-    """Declare a setting: its default, what it means, and what values it takes."""
+    """Declare a setting: its default, what it means, and what values it takes.
+
+    ``low`` and ``high`` are allowed themselves, ``above`` and ``below`` are not.
+    """
     metadata = {"meaning": meaning, "low": low, "high": high, "choices": choices}
-    return field(default=default, metadata=metadata)
+    return field(
+        default=default, metadata=metadata | {"above": above, "below": below, "even": even}
+    )
+
+
+def bounds_text(item: Any) -> str:
+    """Say what numbers a setting takes, such as ``"from 0 below 1"``; empty where any.
+
+    Examples
+    --------
+    >>> [bounds_text(item) for item in fields(BackboneSettings) if item.name == "width"]
+    ['from 4, even']
+    """
+    words = {"low": "from", "above": "above", "high": "to", "below": "below"}
+    limits = [(word, item.metadata[key]) for key, word in words.items()]
+    text = " ".join(f"{word} {limit:g}" for word, limit in limits if limit is not None)
+    return f"{text}, even" if item.metadata["even"] else text
 
 
 @dataclass(frozen=True)
@@ -42,8 +64,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def _within(value: float, metadata: Any) -> bool:
+    low, high, above, below = (metadata[key] for key in ("low", "high", "above", "below"))
+    return (
+        (low is None or value >= low)
+        and (high is None or value <= high)
+        and (above is None or value > above)
+        and (below is None or value < below)
+        and not (metadata["even"] and value % 2)
+    )
+
+
 def _check(group: str, name: str, value: Any, item: Any) -> None:
-    low, high, choices = (item.metadata[key] for key in ("low", "high", "choices"))
+    low, choices = item.metadata["low"], item.metadata["choices"]
     kind = type(item.default) if item.default is not MISSING else None
     problem = None
     if choices is not None:
@@ -61,14 +94,13 @@ def _check(group: str, name: str, value: Any, item: Any) -> None:
         counts = "int" in str(item.type)
         if not _is_number(value) or (counts and not isinstance(value, int)):
             problem = "a whole number" if counts else "a number"
-        elif (low is not None and value < low) or (high is not None and value > high):
-            bounds = (f"from {low:g}" if low is not None else "", f"to {high:g}" if high else "")
-            problem = f"a number {' '.join(bounds)}"
+        elif not _within(value, item.metadata):
+            problem = f"a number {bounds_text(item)}"
     if problem is not None:
         raise InputError(
             f"The setting {group.removesuffix('Settings').lower()}.{name} is out of range",
             found=repr(value),
-            expected=problem.strip(),
+            expected=problem,
             next_step=f"It is: {item.metadata['meaning']}",
         )
 
@@ -129,7 +161,12 @@ class BackboneSettings(_Group):
     """The network inside the denoiser."""
 
     name: str = setting("mlp", "which network", choices=("mlp",))
-    width: int = setting(1024, "hidden width", low=4)
+    width: int = setting(
+        1024,
+        "hidden width; even, for as many sines as cosines of the noise level",
+        low=4,
+        even=True,
+    )
     dropout: float = setting(0.0, "share of hidden units dropped in training", low=0, high=0.95)
     sees_visible: bool = setting(True, "the mask of visible entries is an input")
     sees_skips: bool = setting(True, "the mask of skipped entries is an input")
@@ -173,7 +210,7 @@ class TrainingSettings(_Group):
     )
     learning_rate: float = setting(1e-4, "Adam's step for the denoiser", low=0)
     plateau_factor: float = setting(
-        0.9, "the step shrinks by this when the loss stalls", low=0, high=1
+        0.9, "the step shrinks by this when the loss stalls", low=0, below=1
     )
     plateau_patience: int = setting(50, "epochs of stall before it does", low=1)
     average_decay: float = setting(
@@ -192,7 +229,7 @@ class TrainingSettings(_Group):
     calibration_steps: int = setting(
         200, "full-batch cutpoint steps per calibration, at most", low=0
     )
-    calibration_noise: float = setting(0.02, "noise level of the low-noise terms", low=0)
+    calibration_noise: float = setting(0.02, "noise level of the low-noise terms", above=0)
     low_noise_pass: bool = setting(
         True,
         "decoding terms from a pass of their own at calibration_noise, or from the same",

@@ -206,5 +206,5 @@ def test_sampling_copy_is_frozen_and_follows_in_place(generator):
 
 
 def test_odd_width_is_refused():
-    with pytest.raises(InputError, match="odd"):
-        MLPBackbone(2, BackboneSettings(width=5), torch_generator(1, "w"))
+    with pytest.raises(InputError, match="even"):
+        BackboneSettings(width=5)

@@ -7,7 +7,6 @@ from torch import nn
 from torch.nn.utils import skip_init
 
 from tabsoda.diffusion.backbone import Backbone, DenoiserInput
-from tabsoda.errors import InputError
 from tabsoda.settings import BackboneSettings
 
 
@@ -94,12 +93,6 @@ class MLPBackbone(Backbone):
     ) -> None:
         super().__init__()
         width = settings.width
-        if width % 2:
-            raise InputError(
-                "The setting backbone.width is odd",
-                found=str(width),
-                expected="an even number, for as many sines as cosines of the noise level",
-            )
         self.width = width
         self.sees_visible = settings.sees_visible
         self.sees_skips = settings.sees_skips
