@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tabsoda._internal.randomness import row_keys
+from tabsoda.em import engine as engine_module
 from tabsoda.em.calibration import calibrate_cutpoints
 from tabsoda.em.engine import Engine
 from tabsoda.em.held_out_loss import held_out_loss
@@ -74,6 +75,19 @@ def test_no_steps_leave_cutpoints_alone(ordinal_case):
     assert torch.equal(case[0].cutpoints().detach(), before)
 
 
+@pytest.mark.parametrize("steps", [4, 600])
+def test_cutpoints_that_got_worse_are_not_kept(steps, ordinal_case):
+    case = ordinal_case(0.0)
+    calibrate_cutpoints(*case, 1, "after")
+    best = {name: tensor.clone() for name, tensor in case[0].cutpoints.state_dict().items()}
+    # Steps this long only lead away, before the first look or at it.
+    case = ordinal_case(0.0, calibration_steps=steps, calibration_learning_rate=20.0)
+    case[0].cutpoints.load_state_dict(best)
+    expected = case[0].cutpoints().detach().clone()
+    calibrate_cutpoints(*case, 1, "after")
+    assert torch.equal(case[0].cutpoints().detach(), expected)
+
+
 def test_calibration_reads_visible_answers_only(ordinal_case):
     model, data, targets = ordinal_case(0.5)
     other, other_data, other_targets = ordinal_case(0.5)
@@ -119,6 +133,56 @@ def test_held_out_cells_are_a_share_of_each_column_rounded_up(mixed_table):
     assert not hold_out_cells(answered, columns, 0.0, seed=3).any()
     few = np.array([[True], [True], [True], [False]])
     assert hold_out_cells(few, np.array([True]), 0.9, seed=3).sum() == 1
+
+
+def test_holding_out_leaves_an_answer_of_every_level():
+    levels = np.repeat([0.0, 1.0, 2.0], [1, 2, 37])[:, None]
+    visible = np.ones((40, 1), dtype=bool)
+    for seed in range(20):
+        held = hold_out_cells(visible, np.array([True]), 0.9, seed, levels)
+        assert set(levels[~held]) == {0.0, 1.0, 2.0}
+        without = hold_out_cells(visible, np.array([True]), 0.9, seed)
+        assert not (held & ~without).any()
+        assert without.sum() - held.sum() == 3 - len(set(levels[~without]))
+
+
+@pytest.mark.parametrize("ordinal", ["latent", "bits"])
+def test_only_latents_give_cells_for_the_temperatures(
+    ordinal, mixed_table, tiny_settings, monkeypatch
+):
+    held = []
+    inner = engine_module.WorkingTable.build
+
+    def watched(table, codec, keys, device, held_out=None, weights=None):
+        held.append((held_out, codec))
+        return inner(table, codec, keys, device, held_out, weights)
+
+    monkeypatch.setattr(engine_module.WorkingTable, "build", watched)
+    settings = tiny_settings("path", encoding={"ordinal": ordinal}, em={"rounds": 1})
+    Engine.fit(mixed_table(), settings, seed=1, device="cpu")
+    [(cells, codec)] = held
+    # "rarely" is ordinal too, but 80 % of its answers are one level.
+    latents = ["likes", "agrees"] if ordinal == "latent" else []
+    assert [codec.names[p] for p in np.flatnonzero(cells.any(axis=0))] == latents
+    assert [codec.names[p] for p in codec.layout.ordinal_columns] == latents
+
+
+def test_holding_out_does_not_change_the_route(tiny_settings):
+    # 69 % of the answers are one level; of what stays visible it may be more than 70 %.
+    rng = np.random.default_rng(0)
+    values = np.column_stack([np.repeat([0.0, 1.0, 2.0], [69, 20, 11]), rng.normal(size=100)])
+    columns = (
+        Column("q", ColumnKind.ORDINAL, levels=(1, 2, 3)),
+        Column("x", ColumnKind.CONTINUOUS),
+    )
+    table = CodedTable.from_values(columns, values)
+    settings = tiny_settings("path", temperature={"held_out_share": 0.5}, em={"rounds": 1})
+    shares = []
+    for seed in range(6):
+        codec = Engine.fit(table, settings, seed=seed, device="cpu").model.codec
+        assert codec.layout.ordinal_columns.tolist() == [0]
+        shares.append(codec.level_counts[0].max() / codec.level_counts[0].sum())
+    assert max(shares) > 0.7
 
 
 def test_cells_are_hidden_among_visible_ones_at_shares_from_few_to_most():

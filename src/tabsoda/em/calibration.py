@@ -43,18 +43,27 @@ def calibrate_cutpoints(
         model.cutpoints.parameters(), lr=settings.calibration_learning_rate
     )
     nothing = latent.new_zeros(0)
-    last = float("inf")
-    for step in range(settings.calibration_steps):
+    best, kept = float("inf"), _copy(model)
+    for step in range(settings.calibration_steps + 1):
+        is_last = step == settings.calibration_steps
         optimizer.zero_grad(set_to_none=True)
         decoded = Decoded(nothing, nothing, level_probabilities(latent, model.cutpoints()))
         loss = model.objective.ordinal(decoded, truth)
-        if step % _PATIENCE_STEPS == 0:
+        if step % _PATIENCE_STEPS == 0 or is_last:
             now = float(loss.detach())
-            if last - now < _MIN_GAIN * abs(now):
+            gain = best - now
+            if gain > 0:
+                best, kept = now, _copy(model)
+            if is_last or gain < _MIN_GAIN * abs(now):
                 break
-            last = now
         loss.backward()
         optimizer.step()
+    # The last look may have found cutpoints that are worse than those of the one before.
+    model.cutpoints.load_state_dict(kept)
+
+
+def _copy(model: Model) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.cutpoints.state_dict().items()}
 
 
 @torch.no_grad()

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
 from tabsoda.em.e_step import Sampler
+from tabsoda.em.input_events import tell_clipped_answers, tell_empty_rows
 from tabsoda.em.loop import EMState, initial_state, run_em
 from tabsoda.em.memory import check_memory, enough_memory
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable, canonical_order, hold_out_cells
+from tabsoda.encoding.ordinal_route import route_ordinals
 from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.encoding.visible_answers import count_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import ImputedCells
@@ -93,10 +96,12 @@ class Engine:
         order, keys = canonical_order(table, weights)
         ordered = table.rows(order)
         weights = None if weights is None else weights[order]
-        held_out = _held_out(ordered, settings, seed)
-        codec = TableCodec.fit(
-            ordered, ordered.states.answered & ~held_out, settings.encoding, events
-        )
+        tell_empty_rows(table, events)
+        # Which ordinals get a latent comes first: only they have temperatures to hold out for.
+        latent = _latent_columns(ordered, settings, events)
+        held_out = _held_out(ordered, latent, settings, seed)
+        visible = ordered.states.answered & ~held_out
+        codec = TableCodec.fit(ordered, visible, settings.encoding, events, latent)
         if settings.training.monitor == "held_out" and not held_out[:, codec.modelled].any():
             settings = settings.replace(training={"monitor": "training_loss"})
             events.add("train", "training loss watched", detail="no answer could be held out")
@@ -121,11 +126,17 @@ class Engine:
         return cls(table.columns, model, state.history, events)
 
     def impute(
-        self, table: CodedTable, n_draws: int = 0, report: Report | None = None
+        self,
+        table: CodedTable,
+        n_draws: int = 0,
+        report: Report | None = None,
+        events: EventLog | None = None,
     ) -> ImputedCells:
         """Estimate every missing cell, and draw it ``n_draws`` times.
 
         A row's result depends on the row alone: not on the others, their order or their number.
+        Rows that are equal are told apart by their order of appearance within one call, so equal
+        rows imputed in separate calls get equal draws: impute a table in one call.
 
         Parameters
         ----------
@@ -133,6 +144,8 @@ class Engine:
             Of the columns the engine was fitted on; may hold new rows.
         n_draws : int
         report : callable, optional
+        events : EventLog, optional
+            Gets what had to be decided about this table's rows.
 
         Returns
         -------
@@ -141,6 +154,9 @@ class Engine:
         """
         self._check_columns(table)
         model, layout = self.model, self.model.codec.layout
+        if events is not None:
+            tell_empty_rows(table, events)
+            tell_clipped_answers(table, model.codec, events)
         missing = table.states.missing
         fillable = model.codec.modelled | ~np.isnan(model.codec.pass_value)
         rows, positions = np.nonzero(missing & fillable)
@@ -238,12 +254,22 @@ class Engine:
             )
 
 
-def _held_out(table: CodedTable, settings: Settings, seed: int) -> NDArray[np.bool_]:
-    """Hold out cells of ordinals for the temperatures, of every column for the stopping rule."""
-    every = settings.training.monitor == "held_out"
-    columns = np.array([every or c.kind is ColumnKind.ORDINAL for c in table.columns])
+def _latent_columns(table: CodedTable, settings: Settings, events: EventLog) -> NDArray[np.bool_]:
+    """Say which columns are ordinals with a latent, by all their answers."""
+    n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
+    counts = count_levels(table.values, n_levels)
+    return route_ordinals(table.columns, counts, settings.encoding, events)
+
+
+def _held_out(
+    table: CodedTable, latent: NDArray[np.bool_], settings: Settings, seed: int
+) -> NDArray[np.bool_]:
+    """Hold out cells of latents for the temperatures, of every column for the stopping rule."""
+    columns = latent | (settings.training.monitor == "held_out")
     share = settings.temperature.held_out_share
-    return hold_out_cells(table.states.answered, columns, share, seed)
+    categorical = [column.is_categorical for column in table.columns]
+    levels = np.where(categorical, table.values, np.nan)
+    return hold_out_cells(table.states.answered, columns, share, seed, levels)
 
 
 def _check_table(table: CodedTable) -> None:

@@ -29,9 +29,15 @@ def canonical_order(
 
 
 def hold_out_cells(
-    visible: NDArray[np.bool_], columns: NDArray[np.bool_], share: float, seed: int
+    visible: NDArray[np.bool_],
+    columns: NDArray[np.bool_],
+    share: float,
+    seed: int,
+    levels: NDArray[np.float64] | None = None,
 ) -> NDArray[np.bool_]:
     """Choose ``ceil(share * n)`` visible cells of each of the given columns (appendix C).
+
+    A cell fewer for every level that would lose its last visible answer.
 
     Parameters
     ----------
@@ -41,6 +47,8 @@ def hold_out_cells(
         Which columns give cells.
     share : float
     seed : int
+    levels : ndarray of float64, shape (n, d), optional
+        Level positions, NaN in columns that have no levels.
 
     Returns
     -------
@@ -57,7 +65,19 @@ def hold_out_cells(
             generator = numpy_generator(seed, "held out", int(position))
             chosen = generator.choice(candidates, size=count, replace=False)
             held_out[chosen, position] = True
+            if levels is not None:
+                kept = np.setdiff1d(candidates, chosen)
+                held_out[_last_answers(levels[:, position], chosen, kept), position] = False
     return held_out
+
+
+def _last_answers(
+    levels: NDArray[np.float64], chosen: NDArray[np.int64], kept: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the first chosen row of each level that none of the kept rows has."""
+    found, first = np.unique(levels[chosen], return_index=True)
+    lost = ~np.isin(found, levels[kept]) & ~np.isnan(found)
+    return chosen[first[lost]]
 
 
 @dataclass(frozen=True, eq=False)

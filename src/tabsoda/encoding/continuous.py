@@ -89,6 +89,17 @@ class ContinuousCoder:
             return np.clip(deviation, -MAX_DEVIATION, MAX_DEVIATION)
         return _interpolate(values, self.knots, self.scores)
 
+    def clipped(self, values: Values) -> NDArray[np.bool_]:
+        """Say which values :meth:`encode` moves nearer, shape (n, n_continuous); NaN is none."""
+        if self.option == "standard":
+            with np.errstate(over="ignore"):
+                return np.abs((values - self.mean) / self.scale) > MAX_DEVIATION
+        if not self.knots.size:
+            return np.zeros(values.shape, dtype=bool)
+        lowest = self.knots[:, 0]
+        highest = np.where(np.isfinite(self.knots), self.knots, -np.inf).max(axis=1)
+        return (values < lowest) | (values > highest)
+
     def decode(self, encoded: Values, whole_numbers: bool = True) -> Values:
         """Return values; whole-number columns are rounded unless ``whole_numbers`` is False."""
         if self.option == "standard":

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.events import EventLog
+from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import EncodingSettings
 
 
@@ -65,3 +66,31 @@ def latent_ordinals(
             f"{settings.max_dominant_share:.0%}",
         )
     return latent
+
+
+def route_ordinals(
+    columns: Sequence[Column],
+    counts: NDArray[np.int64],
+    settings: EncodingSettings,
+    events: EventLog,
+) -> NDArray[np.bool_]:
+    """Say which of all columns get a latent: ordinals with two levels in use, not too uneven.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    counts : ndarray, shape (d, max_levels)
+        Visible answers per level, 0 in the padding and for continuous columns.
+    settings, events
+        As in :func:`latent_ordinals`.
+
+    Returns
+    -------
+    ndarray of bool, shape (d,)
+    """
+    is_ordinal = np.array([column.kind is ColumnKind.ORDINAL for column in columns], dtype=bool)
+    ordinal = np.flatnonzero(is_ordinal & ((counts > 0).sum(axis=1) > 1))
+    names = [columns[position].name for position in ordinal.tolist()]
+    route = np.zeros(len(columns), dtype=bool)
+    route[ordinal] = latent_ordinals(counts[ordinal], names, settings, events)
+    return route

@@ -17,7 +17,7 @@ from tabsoda.encoding.continuous import ContinuousCoder
 from tabsoda.encoding.cutpoints import smoothed_cutpoints
 from tabsoda.encoding.layout import Layout, build_layout
 from tabsoda.encoding.ordinal_latent import interval_means, truncated_normal_draw
-from tabsoda.encoding.ordinal_route import latent_ordinals
+from tabsoda.encoding.ordinal_route import route_ordinals
 from tabsoda.encoding.pass_through import find_pass_through
 from tabsoda.encoding.table_decoding import (
     Rule,
@@ -85,7 +85,12 @@ class TableCodec:
 
     @classmethod
     def fit(
-        cls, table: CodedTable, visible: Mask, settings: EncodingSettings, events: EventLog
+        cls,
+        table: CodedTable,
+        visible: Mask,
+        settings: EncodingSettings,
+        events: EventLog,
+        latent: Mask | None = None,
     ) -> TableCodec:
         """Learn routes, cutpoints and scales from the visible cells alone.
 
@@ -96,6 +101,8 @@ class TableCodec:
             Answered cells that may be learned from.
         settings : EncodingSettings
         events : EventLog
+        latent : ndarray of bool, shape (d,), optional
+            Which ordinals get a latent; :func:`route_ordinals` of the visible answers unless given.
         """
         check_visible(table, visible)
         values = np.where(visible, table.values, np.nan)
@@ -104,12 +111,13 @@ class TableCodec:
         n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
         n_levels[kinds == ColumnKind.CONTINUOUS] = 0
         counts = count_levels(values, n_levels)
-        ordinal = np.flatnonzero((kinds == ColumnKind.ORDINAL) & plan.modelled)
-        names = [table.names[position] for position in ordinal]
-        latent = ordinal[latent_ordinals(counts[ordinal], names, settings, events)]
+        route = (
+            route_ordinals(table.columns, counts, settings, events) if latent is None else latent
+        )
+        latents = np.flatnonzero(route & plan.modelled)
         numbers = np.flatnonzero((kinds == ColumnKind.CONTINUOUS) & plan.modelled)
         categorical = np.flatnonzero((kinds != ColumnKind.CONTINUOUS) & plan.modelled)
-        layout = build_layout(n_levels, numbers, np.setdiff1d(categorical, latent), latent)
+        layout = build_layout(n_levels, numbers, np.setdiff1d(categorical, latents), latents)
         coder = ContinuousCoder.fit(values[:, numbers], visible[:, numbers], settings.continuous)
         for position in numbers[coder.whole]:
             events.add("encode", "whole numbers are kept whole", column=table.names[position])
@@ -118,8 +126,8 @@ class TableCodec:
             layout=layout,
             continuous=coder,
             cutpoints=smoothed_cutpoints(
-                counts[latent, : layout.max_cutpoints + 1],
-                n_levels[latent],
+                counts[latents, : layout.max_cutpoints + 1],
+                n_levels[latents],
                 settings.cutpoint_prior,
             ),
             level_counts=counts,

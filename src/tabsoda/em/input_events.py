@@ -1,0 +1,41 @@
+"""What the engine does with rows and answers it cannot take as they are, told as events."""
+
+from __future__ import annotations
+
+from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.events import EventLog
+from tabsoda.table import CodedTable
+
+
+def tell_empty_rows(table: CodedTable, events: EventLog) -> None:
+    """Add one event with the number of rows that have something to impute and no answer at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> values = np.array([[3.0], [np.nan], [4.0]])
+    >>> log = EventLog()
+    >>> tell_empty_rows(CodedTable.from_values((Column("a", ColumnKind.CONTINUOUS),), values), log)
+    >>> next(iter(log)).detail
+    '1 of 3 rows; their cells are imputed from what is common in the whole table'
+    """
+    states = table.states
+    empty = int((states.missing.any(axis=1) & ~states.answered.any(axis=1)).sum())
+    if empty:
+        detail = (
+            f"{empty} of {table.shape[0]} rows; their cells are imputed from what is common in "
+            "the whole table"
+        )
+        events.add("impute", "rows without any answer", detail=detail)
+
+
+def tell_clipped_answers(table: CodedTable, codec: TableCodec, events: EventLog) -> None:
+    """Add an event for each column with answers so far out that the network sees nearer ones."""
+    columns = codec.layout.continuous_columns
+    clipped = codec.continuous.clipped(table.values[:, columns]).sum(axis=0)
+    for position, count in zip(columns, clipped, strict=True):
+        if count:
+            detail = f"{count} answers, far from those fitted; in the result they stay as they are"
+            decision = "answers clipped for the network"
+            events.add("impute", decision, column=table.names[position], detail=detail)
