@@ -28,7 +28,7 @@ class PreparedTable:
     survey : Survey or None
         None for plain arrays.
     original : frame, array or None
-        What was put in, where it was a frame or a described array.
+        What was put in, where it was a frame, a described array or an array of float32.
     events : EventLog
     """
 
@@ -52,7 +52,7 @@ class PreparedTable:
         source = "" if self.survey is None else self.survey.source
         origin = Provenance(source, self.table.shape[0], "purity", __version__)
         self.events.extend(found.events)
-        rules = RuleSet(found.rules, self.table.columns, origin)
+        rules = RuleSet.from_mined(found, self.table.columns, origin)
         return self.with_states(found.states), rules
 
 
@@ -97,7 +97,9 @@ def _from_array(X: Any, skip_mask: Any) -> PreparedTable:
     columns = tuple(
         Column(f"x{number}", ColumnKind.CONTINUOUS) for number in range(values.shape[1])
     )
-    prepared = PreparedTable(CodedTable.from_values(columns, values))
+    # The engine works in float64; the result has the type of what was put in.
+    original = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else None
+    prepared = PreparedTable(CodedTable.from_values(columns, values), original=original)
     return prepared if skip_mask is None else _masked(prepared, np.asarray(skip_mask))
 
 

@@ -1,5 +1,6 @@
 """Planted routing is found, and only routing; what the miner may depend on."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from tabsoda.errors import InputError
 from tabsoda.schema import Column, ColumnKind, Reason
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.skips.presence import absent_cells
+from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.settings import MinerSettings
 from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
@@ -199,18 +201,56 @@ def test_breakoff_and_missed_waves_are_not_routing():
     assert mined.rules == ()
 
 
-def test_skips_of_absent_respondents_are_withheld():
-    table, _ = survey()
+def wave_survey(seed=0, n=3000, every=9):
+    """Return the planted survey with a wave that some missed, and who did."""
+    table, _ = survey(seed, n)
     values = np.column_stack([table.values] + [np.zeros(len(table.values))] * 6)
-    gone = np.arange(len(values)) % 9 == 0
+    gone = np.arange(len(values)) % every == 0
     values[gone, 6:] = np.nan
     extra = tuple(Column(f"z{i}", NOMINAL, (1,)) for i in range(6))
-    wave = CodedTable.from_values(table.columns + extra, values)
+    return CodedTable.from_values(table.columns + extra, values), gone
+
+
+def test_skips_of_absent_respondents_are_withheld():
+    wave, gone = wave_survey()
     mined = SkipMiner().mine(wave)
     assert rules_of(mined, "senior")
     assert not mined.states.skipped[gone, 6].any()
-    assert mined.states.skipped[~gone & (values[:, 0] <= 64), 6].all()
+    assert mined.states.skipped[~gone & (wave.values[:, 0] <= 64), 6].all()
     assert "skips withheld: respondent absent" in {event.decision for event in mined.events}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(100, 1500), st.integers(2, 12))
+@settings(max_examples=15)
+def test_mined_rules_applied_give_the_mined_states(seed, n, every):
+    wave, _ = wave_survey(seed, n, every)
+    mined = SkipMiner().mine(wave)
+    assert RuleSet.from_mined(mined, wave.columns).apply(wave) == mined.states
+
+
+def test_rules_withhold_skips_among_many_rows_and_judge_few_rows_alone():
+    wave, gone = wave_survey()
+    mined = SkipMiner().mine(wave)
+    rules = RuleSet.from_mined(mined, wave.columns)
+    by_rules_alone = replace(rules, absence=None).apply(wave).skipped
+    assert (by_rules_alone & ~mined.states.skipped)[gone, 6].sum() > 100
+    assert rules.apply(wave) == mined.states
+    few = np.arange(60)
+    assert np.array_equal(rules.apply(wave.rows(few)).skipped, by_rules_alone[few])
+    assert rules.apply(wave.rows(few[:0])).skipped.shape == (0, wave.shape[1])
+
+
+def test_skips_known_from_codes_stay_and_are_no_sign_of_absence():
+    wave, gone = wave_survey()
+    rules = RuleSet.from_mined(SkipMiner().mine(wave), wave.columns)
+    known = np.zeros(wave.shape, dtype=bool)
+    known[gone, 6:] = np.isnan(wave.values[gone, 6:])
+    applied = rules.apply(wave.with_states(wave.states.with_skips(known)))
+    assert applied.skipped[known].all()
+
+
+def test_the_papers_screen_withholds_nothing():
+    assert SkipMiner(screen="paper").mine(survey(n=300)[0]).absence is None
 
 
 def test_quiet_respondents_who_answered_were_there():
@@ -237,9 +277,13 @@ def test_targets_left_out_are_told():
     values = table.values.copy()
     values[:, 7] = np.nan
     mined = SkipMiner().mine(CodedTable.from_values(table.columns, values))
-    told = {event.column: event.detail for event in mined.events if "not mined" in event.decision}
+    told = {
+        event.column: f"{event.decision}; {event.detail}"
+        for event in mined.events
+        if "not mined" in event.decision
+    }
     assert "every row" in told["last"]
-    assert "fewer than the 30" in told["smokes"]
+    assert "fewer than 30 blanks; 7 blanks" in told["smokes"]
 
 
 def test_progress_counts_every_column():

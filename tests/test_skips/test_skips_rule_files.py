@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tabsoda.errors import InputError
 from tabsoda.schema import Column, ColumnKind
+from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_files import dump_rules
 from tabsoda.skips.rule_set import Provenance, RuleSet
 from tabsoda.skips.rules import Condition, Evidence, RuleStatus, SkipRule
@@ -71,7 +73,8 @@ def rule_sets(draw):
         )
     settings = draw(st.dictionaries(st.sampled_from(["depth", "z"]), st.integers(0, 9)))
     mined = Provenance(draw(texts), draw(counts), "purity", "0.1", settings)
-    return RuleSet(tuple(rules), described, mined)
+    absence = st.builds(Absence, st.integers(1, 50), shares)
+    return RuleSet(tuple(rules), described, mined, draw(st.none() | absence))
 
 
 @given(rule_sets())
@@ -121,6 +124,15 @@ def _edited(tmp_path, old, new):
 def test_the_sentence_is_for_people_alone(tmp_path):
     path = _edited(tmp_path, "AC1003 is skipped when", "Nobody is ever asked when")
     assert RuleSet.from_toml(path) == RULES
+
+
+def test_a_file_may_say_when_skips_are_withheld(tmp_path):
+    block = "[absence]\nquiet_run = {}\nmax_present_share = 0.05\n"
+    rules = RuleSet.from_toml(_edited(tmp_path, "[[rule]]", block.format(5) + "[[rule]]"))
+    assert rules == replace(RULES, absence=Absence(5, 0.05))
+    assert RuleSet.from_toml(_edited(tmp_path, "[[rule]]", "[[rule]]")).absence is None
+    with pytest.raises(InputError, match=r"'absence\.quiet_run'.*greater than or equal to 1"):
+        RuleSet.from_toml(_edited(tmp_path, "[[rule]]", block.format(0) + "[[rule]]"))
 
 
 def test_a_rule_written_by_hand_needs_three_fields(tmp_path):

@@ -163,7 +163,7 @@ def mine_step(run: Demo) -> Section:
     origin = Provenance(
         run.survey.source, table.shape[0], "purity", __version__, settings.to_dict()["purity"]
     )
-    run.rules = RuleSet(mined.rules, table.columns, origin)
+    run.rules = RuleSet.from_mined(mined, table.columns, origin)
     run.survey = run.survey.with_states(mined.states)
     run.rules.to_toml(run.folder / "rules.toml")
     skipped = mined.states.skipped

@@ -318,5 +318,5 @@ def _mined(source: Survey) -> tuple[Survey, RuleSet]:
     source.events.extend(found.events)
     source.events.add("skips", "rules mined", detail=f"{len(found.rules)} rules")
     origin = Provenance(source.source, source.table.shape[0], "purity", __version__)
-    rules = RuleSet(found.rules, source.table.columns, origin)
+    rules = RuleSet.from_mined(found, source.table.columns, origin)
     return source.with_states(found.states), rules

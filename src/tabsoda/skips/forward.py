@@ -28,7 +28,7 @@ class Routing:
     Attributes
     ----------
     states : CellStates
-        The table's states with the routed blanks skipped.
+        The table's states with the routed blanks skipped, save those of absent respondents.
     fired : dict of str to ndarray of bool, shape (n_rows,)
         Where each rule fires, by its identifier, whether or not the target is answered.
     """
@@ -47,7 +47,7 @@ def route(rules: RuleSet, table: CodedTable) -> Routing:
     """Apply rules in questionnaire order, so that a learned skip reaches what hangs on it.
 
     The order is that of the rule set, so a table with its columns in another order is routed
-    the same.
+    the same. Only who was absent is seen in the table's own order; see :meth:`RuleSet.apply`.
     """
     active = rules.active
     require_same_survey(active, rules.column_of, table.columns)
@@ -70,4 +70,8 @@ def route(rules: RuleSet, table: CodedTable) -> Routing:
         target = place[rule.target]
         fired[rule.identifier] = rule.fires_where(holds)
         states[fired[rule.identifier] & open_cells[:, target], target] = CellState.SKIPPED
-    return Routing(table.states.with_skips(states == CellState.SKIPPED), fired)
+    skipped = states == CellState.SKIPPED
+    if rules.absence is not None:
+        withheld = rules.absence.withheld(~open_cells, skipped)
+        skipped &= ~withheld | table.states.skipped
+    return Routing(table.states.with_skips(skipped), fired)

@@ -13,9 +13,9 @@ from tabsoda.events import EventLog
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.paper_screen import mine_as_in_the_paper
 from tabsoda.skips.predictors import CellCodes
-from tabsoda.skips.presence import absent_cells
+from tabsoda.skips.presence import Absence
 from tabsoda.skips.purity import TargetRules, TargetSearch
-from tabsoda.skips.rules import SkipRule
+from tabsoda.skips.rules import SkipRule, targets_of
 from tabsoda.skips.screening import evidence
 from tabsoda.skips.settings import MinerSettings, PuritySettings
 from tabsoda.states.cell_states import CellStates
@@ -38,11 +38,19 @@ class MinedSkips:
         known to be skipped from codes.
     events : EventLog
         Targets left out and why, candidates turned down and by which screen, skips withheld.
+    absence : Absence or None
+        When skips were withheld from ``states`` although a rule fires; None in the paper's screen.
     """
 
     rules: tuple[SkipRule, ...]
     states: CellStates
     events: EventLog
+    absence: Absence | None = None
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The questions that the rules lead past, each once, in questionnaire order."""
+        return targets_of(self.rules)
 
 
 class SkipMiner:
@@ -99,14 +107,20 @@ class SkipMiner:
         report = report or _quiet
         asked = was_asked(table.states)
         events = EventLog()
+        absence = None
         if self.screen == "paper":
             rules, skipped = mine_as_in_the_paper(table, asked, self.settings.paper, events, report)
         else:
-            rules, skipped = mine_by_purity(table, asked, self.settings.purity, events, report)
+            purity = self.settings.purity
+            absence = Absence(purity.quiet_run, purity.max_present_share)
+            rules, skipped = mine_by_purity(table, asked, purity, events, report)
+            withheld = absence.withheld(asked, skipped)
+            log_withheld(events, table.names, withheld)
+            skipped &= ~withheld
         known = table.states.skipped & ~skipped
         if known.any():
             events.add("skips", "skips known from codes kept", detail=f"{int(known.sum())} cells")
-        return MinedSkips(rules, table.states.with_skips(skipped | known), events)
+        return MinedSkips(rules, table.states.with_skips(skipped | known), events, absence)
 
 
 def mine_by_purity(
@@ -125,7 +139,9 @@ def mine_by_purity(
         why_not = reason_to_leave_out(blank, settings.min_support)
         if why_not is not None and target > 0:
             if blank.any():
-                events.add("skips", "target not mined", column=name, detail=why_not)
+                events.add(
+                    "skips", f"target not mined: {why_not[0]}", column=name, detail=why_not[1]
+                )
         elif target > 0:
             found = TargetSearch(codes, target, blank, settings).run()
             skipped[:, target] = found.fires & blank
@@ -133,24 +149,17 @@ def mine_by_purity(
             rules += as_rules(codes, target, found, len(rules))
             log_rejected(events, name, found)
         report(target + 1, len(table.names), name)
-    absent = absent_cells(asked, skipped, settings.quiet_run, settings.max_present_share) & skipped
-    for place in np.flatnonzero(absent.any(axis=0)):
-        events.add(
-            "skips",
-            "skips withheld: respondent absent",
-            column=table.names[place],
-            detail=f"{int(absent[:, place].sum())} cells amid blanks that nothing explains",
-        )
-    return tuple(rules), skipped & ~absent
+    return tuple(rules), skipped
 
 
-def reason_to_leave_out(blank: NDArray[np.bool_], min_support: int) -> str | None:
-    """Return why a target cannot have rules, or None."""
+def reason_to_leave_out(blank: NDArray[np.bool_], min_support: int) -> tuple[str, str] | None:
+    """Return why a target cannot have rules, in short and with its numbers, or None."""
     n_blank = int(blank.sum())
     if n_blank == len(blank):
-        return "blank in every row: nothing shows who would have been asked"
+        return "blank in every row", "nothing shows who would have been asked"
     if n_blank < min_support:
-        return f"{n_blank} blanks, fewer than the {min_support} that a rule must explain"
+        detail = f"{n_blank} blanks, and a rule must explain {min_support}"
+        return f"fewer than {min_support} blanks", detail
     return None
 
 
@@ -167,6 +176,17 @@ def as_rules(codes: CellCodes, target: int, found: TargetRules, n_before: int) -
             zip(found.paths, found.counts, found.q_values, strict=True)
         )
     ]
+
+
+def log_withheld(events: EventLog, names: tuple[str, ...], withheld: NDArray[np.bool_]) -> None:
+    """Say of which questions skips were withheld, and how many."""
+    for place in np.flatnonzero(withheld.any(axis=0)):
+        events.add(
+            "skips",
+            "skips withheld: respondent absent",
+            column=names[place],
+            detail=f"{int(withheld[:, place].sum())} cells amid blanks that nothing explains",
+        )
 
 
 def log_rejected(events: EventLog, name: str, found: TargetRules) -> None:

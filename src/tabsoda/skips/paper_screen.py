@@ -87,7 +87,7 @@ def mine_as_in_the_paper(
                     accepted.append(candidate)
         elif n_blank:
             why = "the first column" if target == 0 else "blank in every row"
-            events.add("skips", "target not mined", column=name, detail=why)
+            events.add("skips", f"target not mined: {why}", column=name)
         report(target + 1, len(table.names), name)
     kept = collapse_duplicates(accepted, blank)
     events.add("skips", "duplicate rules collapsed", detail=f"{len(accepted) - len(kept)} rules")

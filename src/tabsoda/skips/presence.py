@@ -2,10 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.skips.screening import wilson_upper
+
+
+@dataclass(frozen=True)
+class Absence:
+    """When a skip is withheld because the respondent was not there; see :func:`absent_cells`.
+
+    Attributes
+    ----------
+    quiet_run : int
+        Unexplained blanks in a row after which a respondent may have been absent.
+    max_present_share : float
+        Largest Wilson upper bound of the share of quiet respondents who answered.
+    """
+
+    quiet_run: int
+    max_present_share: float
+
+    def withheld(self, asked: NDArray[np.bool_], skipped: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the skipped cells of absent respondents, shape (n_rows, n_columns).
+
+        Examples
+        --------
+        >>> asked = np.zeros((200, 3), dtype=bool)
+        >>> skipped = np.zeros((200, 3), dtype=bool)
+        >>> skipped[:100, 2] = True
+        >>> Absence(quiet_run=2, max_present_share=0.05).withheld(asked, skipped).sum(axis=0)
+        array([  0,   0, 100])
+        """
+        return absent_cells(asked, skipped, self.quiet_run, self.max_present_share) & skipped
 
 
 def quiet_before(
@@ -48,6 +79,11 @@ def absent_cells(
         Blanks that make a respondent quiet.
     max_share : float
         Largest Wilson upper bound of the share of quiet respondents who answered.
+
+    Notes
+    -----
+    The share is taken over the rows of the table. A bound of .05 needs 73 quiet respondents of
+    whom none answered, so in a table of few rows nobody is taken to be absent.
     """
     absent = np.zeros(asked.shape, dtype=bool)
     after = quiet_before(asked[:, ::-1], skipped[:, ::-1], run)[:, ::-1]

@@ -86,11 +86,19 @@ class MinedDocument(_Entry):
     settings: dict[str, Any] = {}
 
 
+class AbsenceDocument(_Entry):
+    """When a skip is withheld because the respondent was not there."""
+
+    quiet_run: Annotated[int, Field(ge=1)]
+    max_present_share: Share
+
+
 class RulesDocument(_Entry):
     """A whole rules file."""
 
     format: int
     mined: MinedDocument = MinedDocument()
+    absence: AbsenceDocument | None = None
     rule: list[RuleDocument] = []
     column: list[ColumnDocument] = []
 

@@ -16,6 +16,7 @@ import tomli_w
 from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column, ColumnKind
+from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_documents import RuleDocument, RulesDocument, parse_document
 from tabsoda.skips.rule_set import Provenance, RuleSet
 from tabsoda.skips.rules import Condition, Evidence, RuleStatus, SkipRule
@@ -23,6 +24,11 @@ from tabsoda.skips.sentences import rule_sentence
 
 FORMAT = 1
 _COUNTS = ("fired_blank", "fired_answered", "silent_blank", "silent_answered")
+_ABSENCE = """\
+# A skip is withheld where a respondent left quiet_run questions in a row blank for no known reason
+# and such respondents practically never answered this one: breakoff, or a missed wave. Delete
+# these lines to mark every blank on which a rule fires.
+"""
 _HEADER = """\
 # Routing rules: which answers lead past which questions. Made by tabsoda; yours to edit.
 #
@@ -61,6 +67,8 @@ def dump_rules(rules: RuleSet) -> str:
     document = to_document(rules)
     blocks = [_HEADER, f"format = {FORMAT}\n"]
     blocks.append(_block("[mined]", document["mined"]))
+    if "absence" in document:
+        blocks.append(_ABSENCE + _block("[absence]", document["absence"]))
     blocks += [_block("[[rule]]", entry) for entry in document["rule"]]
     if document["column"]:
         blocks.append("# The columns the rules speak of, in questionnaire order.\n")
@@ -76,6 +84,7 @@ def to_document(rules: RuleSet) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "mined": mined,
+        **({} if rules.absence is None else {"absence": asdict(rules.absence)}),
         "rule": rules.table(),
         "column": [_column_to_dict(column) for column in rules.columns],
     }
@@ -147,7 +156,8 @@ def _from_document(document: RulesDocument) -> RuleSet:
             )
         )
     rules = tuple(_rule_from(entry) for entry in document.rule)
-    return RuleSet(rules, tuple(columns), Provenance(**document.mined.model_dump()))
+    absence = None if document.absence is None else Absence(**document.absence.model_dump())
+    return RuleSet(rules, tuple(columns), Provenance(**document.mined.model_dump()), absence)
 
 
 def _rule_from(entry: RuleDocument) -> SkipRule:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Column
+from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_checks import check_rules
-from tabsoda.skips.rules import RuleStatus, SkipRule
+from tabsoda.skips.rules import RuleStatus, SkipRule, targets_of
 from tabsoda.skips.sentences import rule_sentence
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
     from tabsoda.skips.graph import RoutingGraph
+    from tabsoda.skips.miner import MinedSkips
 
 # Which rules: one identifier, several, or a function that says yes or no to a rule.
 Selection = str | Iterable[str] | Callable[[SkipRule], bool]
@@ -57,6 +59,9 @@ class RuleSet:
         The questionnaire's columns in order. Those that no rule mentions are dropped, and of the
         others only what describes their answers is kept.
     provenance : Provenance
+    absence : Absence or None
+        When a skip is withheld because the respondent was not there, as the miner does; None
+        marks every blank on which a rule fires.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class RuleSet:
     rules: tuple[SkipRule, ...]
     columns: tuple[Column, ...]
     provenance: Provenance = field(default_factory=Provenance)
+    absence: Absence | None = None
 
     def __post_init__(self) -> None:
         order = {column.name: position for position, column in enumerate(self.columns)}
@@ -105,7 +111,7 @@ class RuleSet:
     @property
     def targets(self) -> tuple[str, ...]:
         """The columns that a rule skips, each once, in questionnaire order."""
-        return tuple(dict.fromkeys(rule.target for rule in self.active))
+        return targets_of(self.active)
 
     @property
     def column_of(self) -> dict[str, Column]:
@@ -174,8 +180,12 @@ class RuleSet:
         the skipped one. Rejected rules are ignored. A cell that was answered, refused or answered
         with "don't know" was asked and is never marked; skips already known are kept.
 
-        Each row is judged by itself. The miner's own states can hold a few skips less: it
-        withholds those of respondents who, seen among all, had left the interview.
+        With ``absence``, skips of respondents who were not there are withheld last, as in mining:
+        on the table the rules were mined from the result is the miner's, unless skips are known
+        from codes, which rules and absence build on here and the miner leaves aside. Who was not
+        there shows among all respondents and all questions, in the table's order. A table of few
+        rows (fewer than 73 by default) cannot show it, so nothing is withheld there, and a part
+        of the rows or columns can hold a few skips more than the whole.
         """
         from tabsoda.skips.forward import route
 
@@ -198,6 +208,13 @@ class RuleSet:
         from tabsoda.skips.rule_files import save_rules
 
         save_rules(self, Path(path))
+
+    @classmethod
+    def from_mined(
+        cls, mined: MinedSkips, columns: tuple[Column, ...], provenance: Provenance | None = None
+    ) -> RuleSet:
+        """Return the set that gives the mined states back when applied to the same table."""
+        return cls(mined.rules, columns, provenance or Provenance(), mined.absence)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> RuleSet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -160,3 +160,8 @@ class SkipRule:
         """Combine where each condition holds into where the rule fires, shape (n_rows,)."""
         paths = [np.logical_and.reduce([holds(c) for c in path]) for path in self.any_of]
         return np.logical_or.reduce(paths)
+
+
+def targets_of(rules: Iterable[SkipRule]) -> tuple[str, ...]:
+    """Return the questions that rules lead past, each once, in the order of the rules."""
+    return tuple(dict.fromkeys(rule.target for rule in rules))
