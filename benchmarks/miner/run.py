@@ -56,7 +56,7 @@ def measure(name: str, screen: str, limits: bool) -> dict:
         "screen": screen,
         "rows": table.shape[0],
         "variables": table.shape[1],
-        "mined": len({rule.target for rule in mined.rules}),
+        "mined": len(mined.targets),
         "with_skips": int(reference.any(axis=0).sum()),
         "rules": len(mined.rules),
         "rules_of_several_conditions": sum(size > 1 for size in sizes),

@@ -140,6 +140,36 @@ def test_a_reference_of_another_shape(survey, capsys):
     assert "600 rows" in message
 
 
+def test_a_reference_that_skips_answers_is_refused_before_mining(survey, capsys, monkeypatch):
+    from tabsoda.skips.miner import SkipMiner
+
+    monkeypatch.setattr(SkipMiner, "mine", None)
+    wrong = pl.read_parquet(survey / "truth.parquet").with_columns(smokes=pl.lit(True))
+    wrong.write_parquet(survey / "wrong.parquet")
+    message = _refused(survey, capsys, "--reference", str(survey / "wrong.parquet"))
+    assert "'smokes' is answered in a cell that the skip mask marks as skipped" in message
+    assert "600 such cells, the first in row 1" in message
+
+
+def test_mined_counts_the_questions_that_rules_lead_past(survey, capsys):
+    # A fourth question with blanks that nothing explains: partly blank, but not mined.
+    lost = np.random.default_rng(1).random(600) < 0.3
+    mood = pl.Series("mood", np.where(lost, -2, 1))
+    pl.read_parquet(survey / "data.parquet").with_columns(mood).write_parquet(
+        survey / "data.parquet"
+    )
+    truth = pl.read_parquet(survey / "truth.parquet").with_columns(mood=pl.lit(False))
+    truth.write_parquet(survey / "truth.parquet")
+    schema = json.loads((survey / "schema.json").read_text())
+    schema.append({"name": "mood", "type": "nominal", "levels": [1, 2], "missing_codes": [-2]})
+    (survey / "schema.json").write_text(json.dumps(schema))
+    _mine(survey, "--reference", str(survey / "truth.parquet"))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "4 questions, 3 of them blank for some and answered by others" in text
+    assert "Questions they lead past: 2" in text
+    assert "Against the reference: variables 4, mined 2, rules 2" in text
+
+
 def test_all_outputs_are_written_or_none(survey, capsys, monkeypatch):
     def full(self, path):
         raise OSError(28, "No space left on device")

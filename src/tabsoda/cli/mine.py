@@ -102,11 +102,13 @@ def mine(
     truth = None
     if reference is not None:
         truth = load_mask(reference, names, n_rows, all_names=source.schema.names)
+        # Raises where the reference calls an answered cell skipped.
+        source.states.with_skips(truth)
     with progress("Mining") as report:
         mined = SkipMiner(settings, screen=screen).mine(_without_known_skips(source), report)
     found, known = mined.states.skipped, source.states.skipped
-    rules = RuleSet(
-        mined.rules,
+    rules = RuleSet.from_mined(
+        mined,
         source.table.columns,
         Provenance(
             source.source or data.name,
@@ -138,14 +140,14 @@ def _without_known_skips(source: Survey) -> CodedTable:
 
 def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:
     answered = source.states.answered
-    minable = answered.any(axis=0) & ~answered.all(axis=0)
+    partly_blank = answered.any(axis=0) & ~answered.all(axis=0)
     return {
         "source": rules.provenance.source,
         "screen": rules.provenance.screen,
         "rows": source.table.shape[0],
         "variables": source.table.shape[1],
-        "mined": int(minable.sum()),
-        "routed": len(rules.targets),
+        "partly_blank": int(partly_blank.sum()),
+        "mined": len(rules.targets),
         "n_rules": len(rules),
         "blank_cells": int((~answered).sum()),
         "skipped_cells": int(found.sum()),
@@ -206,10 +208,10 @@ def _show(
 def _opening(result: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{result['source']}: {result['rows']:,} respondents, {result['variables']:,} questions,"
-        f" {result['mined']:,} of them blank for some and answered by others."
+        f" {result['partly_blank']:,} of them blank for some and answered by others."
     )
     yield (
-        f"Rules found: {result['n_rules']:,}. Questions they lead past: {result['routed']:,}."
+        f"Rules found: {result['n_rules']:,}. Questions they lead past: {result['mined']:,}."
         f" Blank cells they explain: {result['skipped_cells']:,} of {result['blank_cells']:,}."
     )
     if result["skipped_by_code"]:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from tabsoda.events import EventLog
+from tabsoda.events import Event, EventLog
 from tabsoda.schema.column import Column
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import SkipRule
 from tabsoda.skips.sentences import reasons_text
 
 _TARGET_WIDTH = 16
+_NUMBER = re.compile(r"\d+")
+# Decisions whose details hold one number a clause, which add up over the columns.
+_ADDED_UP = (
+    "candidate rules turned down",
+    "duplicate rules collapsed",
+    "empty lines dropped",
+    "skips known from codes kept",
+    "skips withheld: respondent absent",
+)
 
 
 def one_line(text: str, width: int | None = None) -> str:
@@ -93,16 +104,26 @@ def _target_row(
 
 def events_text(events: EventLog, width: int, limit: int = 8) -> Iterator[str]:
     """Count the automatic decisions by what was decided, the most frequent first."""
-    counts: dict[str, list[str]] = {}
+    groups: dict[str, list[Event]] = {}
     for event in events:
-        counts.setdefault(event.decision, []).append(event.column or "")
-    ordered = sorted(counts.items(), key=lambda item: -len(item[1]))
-    for decision, where in ordered[:limit]:
-        names = _names([name for name in where if name])
-        times = f"{len(where):,} x " if len(where) > 1 else ""
-        yield paragraph(f"{times}{decision}{': ' if names else ''}{names}", width, "  ")
+        groups.setdefault(event.decision, []).append(event)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for decision, group in ordered[:limit]:
+        names = _names([event.column for event in group if event.column])
+        times = f"{len(group):,} x " if len(group) > 1 else ""
+        amounts = _totals(event.detail for event in group) if decision in _ADDED_UP else ""
+        text = f"{times}{decision}{f' ({amounts})' if amounts else ''}"
+        yield paragraph(f"{text}{': ' if names else ''}{names}", width, "  ")
     if len(ordered) > limit:
         yield f"  and {len(ordered) - limit} other kinds of decision; --json lists all"
+
+
+def _totals(details: Iterable[str]) -> str:
+    """Add up the numbers of details such as "purity 3, support 1", word by word."""
+    totals: Counter[str] = Counter()
+    for clause in (clause for detail in details for clause in detail.split(", ")):
+        totals[_NUMBER.sub("#", clause)] += sum(map(int, _NUMBER.findall(clause)))
+    return ", ".join(words.replace("#", f"{n:,}") for words, n in totals.most_common())
 
 
 def _names(names: Iterable[str], limit: int = 5) -> str:
