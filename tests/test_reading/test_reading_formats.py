@@ -194,6 +194,43 @@ def test_csv_quotes_protect_delimiters_and_line_breaks(tmp_path):
     assert survey.frame["t"].to_list() == ["a, b", "c\nd"]
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        # Windows' ellipsis and apostrophe.
+        (b"q,t\n1,wait\x85\n2,don\x92t\n", ("wait\u2026", "don\u2019t", "Windows-1252")),
+        # Windows has no byte 81, so 85 is a control character, which ends no line.
+        (b"q,t\n1,wait\x85x\n2,\x81\n", ("wait\u0085x", "\u0081", "latin-1")),
+        ("q,t\n1,a\u0085b\n2,c\u2028d\n".encode(), ("a\u0085b", "c\u2028d", "")),
+    ],
+)
+def test_csv_of_windows_and_lines_that_only_line_ends_end(tmp_path, content, told):
+    (tmp_path / "a.csv").write_bytes(content)
+    survey = read_survey(tmp_path / "a.csv")
+    assert survey.frame["t"].to_list() == [*told[:2]]
+    details = [event.detail for event in survey.events if event.decision == "encoding found"]
+    assert [told[2] in detail for detail in details] == [True] * bool(told[2])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_csv_empty_lines_are_no_respondents(tmp_path, end, quote):
+    text = f"q,t{end}1,{quote}a{quote}{end}{end}{end}2,{quote}b{quote}{end},{end}{end}"
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    survey = read_survey(tmp_path / "a.csv")
+    # The last line has its delimiter: a respondent who answered nothing.
+    assert survey.frame["q"].to_list() == [1, 2, None]
+    dropped = [event.detail for event in survey.events if event.decision == "empty lines dropped"]
+    assert dropped == ["3 of them"]
+
+
+def test_csv_empty_lines_within_quotes_and_in_a_single_column_stay(tmp_path):
+    (tmp_path / "a.csv").write_text('q,t\n1,"a\n\nb"\n')
+    assert read_survey(tmp_path / "a.csv").frame["t"].to_list() == ["a\n\nb"]
+    (tmp_path / "b.csv").write_text("q\n1\n\n2\n")
+    assert read_survey(tmp_path / "b.csv").frame["q"].to_list() == [1, None, 2]
+
+
 def test_csv_leading_zeros_stay_but_match_the_number(tmp_path):
     (tmp_path / "a.csv").write_text("q\n01\n02\n01\n")
     survey = read_survey(tmp_path / "a.csv", [{"name": "q", "type": "nominal", "levels": [1, 2]}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from pathlib import Path
 
 import polars as pl
@@ -20,6 +21,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SNIFFED_LINES = 100
+_EMPTY_LINE = re.compile(r"(?<=\n)\r?\n")
 
 
 def read_delimited(path: Path) -> RawTable:
@@ -33,15 +35,17 @@ def read_delimited(path: Path) -> RawTable:
             expected="a delimited text file, as its ending says",
             next_step="Give it the ending of what it is, such as .parquet or .sav",
         )
-    delimiter = _sniff(text)
-    if delimiter != ",":
-        events.add("read", "delimiter found", detail=f"{delimiter!r} instead of a comma")
-    _check_lines(text, delimiter, path.name)
     try:
+        delimiter = _sniff(text)
+        if delimiter != ",":
+            events.add("read", "delimiter found", detail=f"{delimiter!r} instead of a comma")
+        n_columns = _check_lines(text, delimiter, path.name)
+        # An empty line is a blank cell where there is one column, and nobody's otherwise.
+        text = text if n_columns == 1 else _without_empty_lines(text, events)
         frame = pl.read_csv(
             io.BytesIO(text.encode()), separator=delimiter, infer_schema=False, quote_char='"'
         )
-    except pl.exceptions.PolarsError as error:
+    except (csv.Error, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"The file '{path.name}' cannot be read as a table",
             found=str(error).splitlines()[0],
@@ -73,12 +77,32 @@ def _decode(path: Path, events: EventLog) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         _refuse_mixed_encodings(content, path.name)
-    events.add(
-        "read",
-        "encoding found",
-        detail="not UTF-8; read as latin-1, so check names and labels with accents",
-    )
-    return content.decode("latin-1")
+    # Windows' own encoding leaves five bytes undefined; latin-1 has a character for every byte.
+    try:
+        encoding, text = "Windows-1252", content.decode("cp1252")
+    except UnicodeDecodeError:
+        encoding, text = "latin-1", content.decode("latin-1")
+    detail = f"not UTF-8; read as {encoding}, so check names and labels with accents"
+    events.add("read", "encoding found", detail=detail)
+    return text
+
+
+def _lines(text: str) -> list[str]:
+    """Split at the line ends of files alone: str.splitlines knows others, such as U+0085."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _without_empty_lines(text: str, events: EventLog) -> str:
+    """Drop lines without a character, outside quotes: they are no respondents."""
+    parts, dropped = text.split('"'), 0
+    # Every other part lies outside quotes, and what follows a line end there is a new line.
+    for number in range(0, len(parts), 2):
+        parts[number], found = _EMPTY_LINE.subn("", parts[number])
+        dropped += found
+    if dropped:
+        events.add("read", "empty lines dropped", detail=f"{dropped} of them")
+    return '"'.join(parts)
 
 
 def _refuse_mixed_encodings(content: bytes, name: str) -> None:
@@ -103,7 +127,7 @@ def _refuse_mixed_encodings(content: bytes, name: str) -> None:
 
 def _sniff(text: str) -> str:
     """Return the delimiter that cuts the first lines into the most fields, equally many in each."""
-    head = text.splitlines()[:_SNIFFED_LINES]
+    head = _lines(text)[:_SNIFFED_LINES]
     best, best_score = ",", (0, 0)
     for delimiter in _DELIMITERS:
         widths = [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
@@ -115,8 +139,8 @@ def _sniff(text: str) -> str:
     return best
 
 
-def _check_lines(text: str, delimiter: str, name: str) -> None:
-    """Raise if a line has more or fewer fields than the header: polars would fill up silently."""
+def _check_lines(text: str, delimiter: str, name: str) -> int:
+    """Return the number of fields, or raise if a line has another: polars would fill it up."""
     if '"' in text:
         if text.count('"') % 2:
             raise InputError(
@@ -126,7 +150,7 @@ def _check_lines(text: str, delimiter: str, name: str) -> None:
             )
         widths = [len(row) for row in csv.reader(io.StringIO(text), delimiter=delimiter)]
     else:
-        widths = [line.count(delimiter) + 1 if line else 0 for line in text.splitlines()]
+        widths = [line.count(delimiter) + 1 if line else 0 for line in _lines(text)]
     names = next(csv.reader([text.split("\n", 1)[0].rstrip("\r")], delimiter=delimiter), [])
     refuse_repeated_names(names, f"'{name}'")
     if len(widths) < 2:
@@ -137,7 +161,6 @@ def _check_lines(text: str, delimiter: str, name: str) -> None:
         )
     expected = widths[0]
     for number, width in enumerate(widths, 1):
-        # An empty line is a blank cell where there is one column, and nothing otherwise.
         if width != expected and width > 0:
             last = " (the last line: the file may be cut off)" if number == len(widths) else ""
             raise InputError(
@@ -147,6 +170,7 @@ def _check_lines(text: str, delimiter: str, name: str) -> None:
                 next_step="Repair that line, put quotes around texts with the delimiter, or get "
                 "the file again",
             )
+    return expected
 
 
 def _typed(series: pl.Series) -> pl.Series:
