@@ -2,7 +2,8 @@
 
     python benchmarks/miner/run.py [--screens purity paper] [--surveys NAME ...] [--limits]
 
-Writes results.json beside this file: numbers only, no data. The surveys are looked for in
+Writes results.json beside this file: numbers only, no data. Runs already there are kept unless they
+are measured anew. The surveys are looked for in
 ``../shared/surveys`` beside the checkout, or in TABSODA_SURVEYS.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import polars as pl
 from limits import what_limits_recall
+from record import write
 
 from tabsoda.evaluation.skip_metrics import skip_metrics
 from tabsoda.reading import read_survey
@@ -100,8 +102,7 @@ def main() -> None:
                 f"{runs[-1]['cpu_seconds']:6.1f} s CPU {runs[-1]['peak_memory_mib']} MiB",
                 flush=True,
             )
-    result = {"cpu_count": os.cpu_count(), "runs": runs}
-    (HERE / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    write(HERE / "results.json", runs, ("survey", "screen"))
 
 
 if __name__ == "__main__":

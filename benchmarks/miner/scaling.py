@@ -8,12 +8,13 @@ Writes scaling.json beside this file.
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from record import write
 
 from tabsoda.datasets import make_survey
 from tabsoda.skips.miner import SkipMiner
@@ -64,8 +65,7 @@ def main() -> None:
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         runs.append(json.loads(output))
         print(runs[-1], flush=True)
-    result = {"cpu_count": os.cpu_count(), "runs": runs}
-    (HERE / "scaling.json").write_text(json.dumps(result, indent=1) + "\n")
+    write(HERE / "scaling.json", runs, ("rows", "columns"))
 
 
 if __name__ == "__main__":
