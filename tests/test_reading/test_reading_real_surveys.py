@@ -62,3 +62,22 @@ def test_nhanes_routing_mask_fits_its_raw_file(surveys):
     )
     skips = pl.read_parquet(folder / "skip.parquet").to_numpy()
     np.testing.assert_array_equal(survey.states.skipped, skips)
+
+
+def _suspects(survey):
+    return {e.column: e.detail for e in survey.events if e.decision == "flag: suspicious codes"}
+
+
+def test_undeclared_codes_of_nsduh_are_flagged(surveys):
+    suspects = _suspects(read_survey(surveys / "nsduh2023_youth" / "raw.parquet"))
+    assert suspects["IRALCFY"].startswith("991 (8157x), 993 (539x)")
+    assert suspects["IRCIGFM"].startswith("91 (9796x), 93 (619x)")
+    assert suspects["EDUSCHLGO"].startswith("85 (21x), 94 (85x), 97 (46x), 98 (10x)")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_are_above_suspicion(surveys, name):
+    folder = surveys / name
+    survey = read_survey(folder / "values.parquet", folder / "schema.json")
+    # One respondent with 95 cigarettes a day, the survey's "95 or more", stands far out.
+    assert set(_suspects(survey)) == ({"SMD650"} if name.startswith("nhanes") else set())

@@ -119,6 +119,14 @@ def test_the_proposal_keeps_the_order_of_the_file():
         ([*range(90), 91, 95, 99], ()),
         ([*range(80), 997, 998, 999], (997, 998, 999)),
         ([1, 2, 77, 99], (77, 99)),
+        ([*range(31), 91, 93], (91, 93)),
+        ([*range(1, 367), 991, 993, 994], (991, 993, 994)),
+        ([*range(31), 83, 85, 91, 94, 97, 98], (83, 85, 91, 94, 97, 98)),
+        ([*range(200), 981, 985, 991], (981, 985, 991)),
+        ([0, 14, 61, 85], ()),
+        ([0, 14, 61, 85, 999], (999,)),
+        ([*range(13), 18, 24, 30, 90], ()),
+        ([*range(86), 91, 92], ()),
         ([-1, -9, 0, 3], (-9, -1)),
         ([-30, -9, -1, 4], ()),
         ([-3, -2, -1], ()),
@@ -129,6 +137,25 @@ def test_the_proposal_keeps_the_order_of_the_file():
 )
 def test_suspicious_codes(values, codes):
     assert suspicious_codes(values) == codes
+
+
+@pytest.mark.parametrize(
+    ("shares", "codes"),
+    [
+        ({1: 0.4, 2: 0.3, 30: 0.1, 666: 0.2}, (666,)),
+        # A code below another one, of either sort.
+        ({1: 0.4, 2: 0.3, 30: 0.1, 666: 0.1, 9999: 0.1}, (666, 9999)),
+        ({1: 0.4, 2: 0.3, 3: 0.1, 9: 0.1, 5555: 0.1}, (9, 5555)),
+        # An outlier, a heavy tail, two levels, and percentages by tens.
+        ({1: 0.5, 2: 0.3, 30: 0.19, 666: 0.01}, ()),
+        ({100: 0.2, 300: 0.3, 1000: 0.3, 2000: 0.2}, ()),
+        ({0: 0.5, 100: 0.5}, ()),
+        (dict.fromkeys(range(0, 101, 10), 1 / 11), ()),
+        ({1: 0.5, 2: 0.3, 3: 0.1, 12: 0.1}, ()),
+    ],
+)
+def test_a_far_value_that_many_have_is_suspicious(shares, codes):
+    assert suspicious_codes(shares, shares) == codes
 
 
 @pytest.mark.parametrize(

@@ -74,5 +74,10 @@ def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[
             count_of[plain(float(distinct[index]))] = int(counts[index])
         unlabelled = set(count_of)
     book = CodeBook(count_of)
-    found = (book.find(code) for code in suspicious_codes(count_of))
+    shares = {
+        number: count / counts.sum()
+        for code, count in count_of.items()
+        if (number := as_number(code)) is not None
+    }
+    found = (book.find(code) for code in suspicious_codes(count_of, shares))
     return [f"{code} ({count_of[code]}x)" for code in found if code in unlabelled and code != ""]
