@@ -114,3 +114,13 @@ def test_wide_surveys_stay_readable(surveys, capsys, monkeypatch, name):
     assert max(map(len, lines)) <= COLUMNS
     n_columns = pl.read_parquet_schema(folder / "raw.parquet")
     assert len(lines) <= len(n_columns) + 40
+
+
+def test_guesses_that_differ_in_numbers_are_told_with_their_range(tmp_path, capsys):
+    pl.DataFrame(
+        {"a": [1, 2] * 12, "b": [1, 2, 3] * 8, "c": [*range(12)] * 2, "d": ["x", "y", "z"] * 8}
+    ).write_csv(tmp_path / "a.csv")
+    text = " ".join(run(capsys, tmp_path / "a.csv").split())
+    assert "a 2 to 3 different whole numbers, no labels (2)" in text
+    assert "b 12 different whole numbers (1)" in text
+    assert "c 3 different texts (1)" in text

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from tabsoda.cli.main import main
-from tabsoda.cli.rule_text import first_groups, one_line
+from tabsoda.cli.rule_text import events_text, first_groups, one_line
+from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, SkipRule
@@ -209,3 +210,17 @@ def test_many_rules_are_grouped_by_reason_and_cut():
 def test_control_characters_do_not_reach_the_terminal():
     assert one_line("a\x1b[31m\nb\tc") == "a [31m b c"
     assert one_line("abcdef", 4) == "abc…"
+
+
+def test_decisions_come_with_their_reason_and_amounts():
+    events = EventLog()
+    for name, n in (("a", 1200), ("b", 30)):
+        events.add("skips", "candidate rules turned down", column=name, detail=f"purity {n}")
+        events.add("skips", "skips withheld: respondent absent", column=name, detail=f"{n} cells")
+    events.add("skips", "candidate rules turned down", column="c", detail="purity 2, support 5")
+    events.add("skips", "target not mined: blank in every row", column="c", detail="7 of them")
+    assert list(events_text(events, 100)) == [
+        "  3 x candidate rules turned down (purity 1,232, support 5): a, b, c",
+        "  2 x skips withheld: respondent absent (1,230 cells): a, b",
+        "  target not mined: blank in every row: c",
+    ]

@@ -137,6 +137,9 @@ def test_described_column_is_absent():
     message = complaint(pl.DataFrame({"g": [1]}), [GATE, {"name": "h", "type": "continuous"}])
     assert "Column 'h' is described but not in the data" in message
     assert "the data has g" in message
+    frame = pl.DataFrame({f"q{number}": [1] for number in range(8)})
+    message = complaint(frame, [{"name": "h", "type": "continuous"}])
+    assert "the data has q0, q1, q2, q3, q4 and 3 more. Expected" in message
 
 
 def test_level_left_out_of_the_description():
@@ -145,6 +148,7 @@ def test_level_left_out_of_the_description():
     assert "Found: '3' (2x)" in message
     assert "Expected: levels 1, 2" in message
     assert "Add them to its levels" in message
+    assert "unlisted='missing' in Python, --unlisted missing on the command line." in message
 
 
 def test_left_out_level_may_count_as_missing_on_request():

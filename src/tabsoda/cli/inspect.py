@@ -15,6 +15,7 @@ from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
 
 _FLAGS_SHOWN = 8
+_NUMBER = re.compile(r"\d+")
 _NAME_WIDTH = 18
 
 
@@ -104,9 +105,24 @@ def _head(summary: dict[str, Any]) -> Iterator[str]:
     )
 
 
+def _bare(reason: str) -> str:
+    """Leave out the examples and what follows a semicolon."""
+    return re.sub(r" \(.*?\)", "", reason).split(";")[0].strip()
+
+
 def _generic(reason: str) -> str:
     """Make reasons that differ in numbers and examples only the same."""
-    return re.sub(r"\d[\d,.]*", "n", re.sub(r" \(.*?\)", "", reason)).split(";")[0].strip()
+    return _NUMBER.sub("#", _bare(reason))
+
+
+def _with_ranges(reasons: list[str]) -> str:
+    """Write reasons that differ in numbers only as one, with the range of each number."""
+    bare = [_bare(reason) for reason in reasons]
+    ranges = []
+    for numbers in zip(*(map(int, _NUMBER.findall(text)) for text in bare), strict=True):
+        low, high = min(numbers), max(numbers)
+        ranges.append(f"{low:,}" if low == high else f"{low:,} to {high:,}")
+    return _NUMBER.sub(lambda _: ranges.pop(0), bare[0])
 
 
 def _reason_keys(variables: list[dict[str, Any]]) -> dict[str, str]:
@@ -145,8 +161,9 @@ def _row(cells: tuple[str, ...], name_width: int) -> str:
 def _reasons(keys: dict[str, str], variables: list[dict[str, Any]], width: int) -> Iterator[str]:
     yield "Guesses (the letter in the table):"
     for reason, key in keys.items():
-        count = sum(_generic(variable["reason"]) == reason for variable in variables)
-        yield from _wrapped(f"{key:<2} {reason.removeprefix('guess: ')} ({count})", width)
+        same = [v["reason"] for v in variables if _generic(v["reason"]) == reason]
+        text = _with_ranges(same).removeprefix("guess: ")
+        yield from _wrapped(f"{key:<2} {text} ({len(same)})", width)
 
 
 def _flags(flags: list[dict[str, Any]], width: int) -> Iterator[str]:

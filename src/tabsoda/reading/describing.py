@@ -73,7 +73,8 @@ def _given(description: Any) -> Schema:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    more = len(names) - 5
+    return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
 
 
 def _completed(column: Column, raw: RawTable, events: EventLog) -> Column:
