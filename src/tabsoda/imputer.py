@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tabsoda.em.model_files import load_engine, save_engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
+from tabsoda.imputer_files import KeptParts
 from tabsoda.imputer_input import prepare
 from tabsoda.schema.schema import Schema
 from tabsoda.settings import Settings
@@ -136,8 +137,15 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             raise InputError(
                 "The parameter skips is not known", found=repr(self.skips), expected="given, mine"
             )
-        self._validate(X, reset=True)
+        if self._mines and self.rules is not None:
+            raise InputError(
+                "The parameter skips='mine' looks for rules, but rules are given already",
+                next_step="Leave out skips='mine', or leave out rules",
+            )
+        is_named = self._validate(X, reset=True)
         prepared = prepare(X, self.description, skip_mask, None if self._mines else self.rules)
+        if not is_named and prepared.survey is not None:
+            self._take_names(prepared.survey.frame.columns)
         self.rules_ = self.rules
         if self._mines:
             prepared, self.rules_ = prepared.mined(report)
@@ -182,7 +190,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         -------
         The same kind of table as ``X``, or as :meth:`set_output` says
         """
-        return self._as_output(self.impute(X, m=0, skip_mask=skip_mask).point(), X)
+        return self._as_output(self.impute(X, m=0, skip_mask=skip_mask).point())
 
     def impute(
         self,
@@ -211,7 +219,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             )
         self._validate(X, reset=False)
         prepared = prepare(X, self.schema_, skip_mask, self.rules_)
-        cells = self.engine_.impute(prepared.table, int(n_draws), report)
+        decided = EventLog()
+        cells = self.engine_.impute(prepared.table, int(n_draws), report, decided)
         return Imputations(
             prepared.table,
             cells,
@@ -220,7 +229,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             self.settings_,
             self.history_,
             # The table that was fitted tells its own events a second time.
-            EventLog(list(dict.fromkeys([*self.events_, *prepared.events]))),
+            EventLog(list(dict.fromkeys([*self.events_, *prepared.events, *decided]))),
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -245,34 +254,40 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         """Write the fitted model to a folder of safetensors and JSON."""
         check_is_fitted(self)
         save_engine(self.engine_, Path(folder))
-        if self.schema_ is not None:
-            from tabsoda.schema.files import save_schema
-
-            save_schema(self.schema_, Path(folder) / "survey.toml")
-        if self.rules_ is not None:
-            self.rules_.to_toml(Path(folder) / "rules.toml")
+        names = getattr(self, "feature_names_in_", None)
+        kept = KeptParts(
+            self.schema_,
+            self.rules_,
+            None if names is None else tuple(str(name) for name in names),
+            self.n_features_in_,
+            self.n_imputations,
+            self.skips,
+        )
+        kept.save(Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TabSODAImputer:
-        """Read a model that :meth:`save` wrote; no code in it is executed."""
-        folder = Path(folder)
-        engine = load_engine(folder, device)
+        """Read a model that :meth:`save` wrote; no code in it is executed.
+
+        Its parameters are such that fitting it again does the same.
+        """
+        engine = load_engine(Path(folder), device)
+        kept = KeptParts.load(Path(folder))
         settings = engine.model.settings.to_dict()
-        imputer = cls(settings=settings, device=device, random_state=engine.model.seed)
+        imputer = cls(
+            settings=settings,
+            description=kept.schema,
+            skips=kept.skips,
+            rules=kept.rules if kept.skips == "given" else None,
+            n_imputations=kept.n_imputations,
+            random_state=engine.model.seed,
+            device=device,
+        )
         imputer.engine_ = engine
-        imputer.schema_ = imputer.rules_ = None
-        if (folder / "survey.toml").exists():
-            from tabsoda.schema.files import load_schema
-
-            imputer.schema_ = load_schema(folder / "survey.toml")
-        if (folder / "rules.toml").exists():
-            from tabsoda.skips.rule_set import RuleSet
-
-            imputer.rules_ = RuleSet.from_toml(folder / "rules.toml")
-        names = [c.name for c in imputer.schema_ or engine.columns]
-        imputer.n_features_in_ = len(names)
-        if imputer.schema_ is not None:
-            imputer.feature_names_in_ = np.array(names, dtype=object)
+        imputer.schema_, imputer.rules_ = kept.schema, kept.rules
+        imputer.n_features_in_ = kept.n_features
+        if kept.feature_names is not None:
+            imputer._take_names(kept.feature_names)
         imputer.settings_ = settings
         imputer.history_ = engine.history
         imputer.events_ = engine.events
@@ -285,10 +300,18 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
     def _plain_array(self, reset: bool) -> bool:
         return (self.description if reset else self.schema_) is None
 
-    def _validate(self, X: Any, *, reset: bool) -> None:
-        """Let scikit-learn check names and number of columns of arrays and frames."""
+    def _take_names(self, names: Sequence[str]) -> None:
+        """Remember the columns as scikit-learn does for a frame."""
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _validate(self, X: Any, *, reset: bool) -> bool:
+        """Let scikit-learn check names and number of columns of arrays and frames.
+
+        Returns False for files and surveys, which it does not know.
+        """
         if not hasattr(X, "shape") and not isinstance(X, list | tuple):
-            return
+            return False
         if not hasattr(X, "columns") and not hasattr(X, "column_names"):
             # Described arrays may hold texts; the description says what is allowed.
             dtype = np.float64 if self._plain_array(reset) else None
@@ -296,30 +319,24 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
                 X, dtype=dtype, ensure_all_finite="allow-nan", estimator=self, input_name="X"
             )
         validate_data(self, X, reset=reset, skip_check_array=True)
+        return True
 
-    def _as_output(self, table: Any, original: Any) -> Any:
+    def _as_output(self, table: Any) -> Any:
         """Give the frame library that ``set_output`` asks for; scikit-learn wraps arrays itself."""
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", get_config()["transform_output"])
         if isinstance(table, np.ndarray) or wanted == "default":
             return table
-        from tabsoda.reading.frames import to_polars
+        from tabsoda.reading.frame_libraries import in_library
 
-        plain = to_polars(table)
-        if wanted == "polars":
-            return plain
-        result = plain.to_pandas()
-        if hasattr(original, "index") and hasattr(original, "columns"):
-            result.index = original.index
-        return result
+        return in_library(table, wanted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
-        # Skipped cells stay empty on purpose.
-        tags.transformer_tags.preserves_dtype = []
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.non_deterministic = False
         return tags
 

@@ -146,6 +146,8 @@ def test_a_row_with_nothing_observed_gets_an_answer_from_the_marginals():
         for value, column in zip(row, survey.columns, strict=True):
             assert not column.is_categorical or value in range(column.n_levels)
     assert not np.isnan(result.point_values()[4]).any()
+    told = [event for event in result.events if event.decision == "rows without any answer"]
+    assert [event.detail.split(";")[0] for event in told] == ["1 of 150 rows"]
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
@@ -171,8 +173,25 @@ def test_an_unseen_category_is_named():
 def test_a_number_where_none_was_seen_that_far_out_does_not_break_anything(X):
     fitted = imputer().fit(X)
     X[0] = [1e200, np.nan, -1e200]
-    result = fitted.transform(X)
-    assert np.isfinite(result[0, 1])
+    result = fitted.impute(X, m=0)
+    assert np.isfinite(result.point()[0, 1])
+    assert result.point()[0, 0] == 1e200
+    told = {e.column: e.detail for e in result.events if e.decision.startswith("answers clipped")}
+    assert told.keys() == {"x0", "x2"}
+    assert told["x0"].startswith("1 answers")
+
+
+def test_answers_beyond_the_ranks_that_were_fitted_are_told(X):
+    ranks = TINY | {
+        "encoding": {"continuous": "normal_score"},
+        "temperature": {"held_out_share": 0},
+    }
+    fitted = TabSODAImputer(settings=ranks, random_state=1).fit(X)
+    assert not any("clipped" in e.decision for e in fitted.impute(X, m=0).events)
+    X[:2, 0] = X[:, 0].max() + 1, X[:, 0].min() - 1
+    told = {e.column: e.detail for e in fitted.impute(X, m=0).events if "clipped" in e.decision}
+    assert told.keys() == {"x0"}
+    assert told["x0"].startswith("2 answers")
 
 
 def test_a_mask_that_disagrees_with_the_data(X):

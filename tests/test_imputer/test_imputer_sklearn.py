@@ -1,6 +1,7 @@
 """The estimator as scikit-learn meets it."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tabsoda import InputError, TabSODAImputer
+from tabsoda import InputError, TabSODAImputer, read_survey
 from tabsoda.datasets.synthetic_survey import make_survey
 
 TINY = {
@@ -83,6 +84,118 @@ def test_set_output(wanted, given, X):
     assert np.array_equal(result.to_numpy()[~np.isnan(X)], X[~np.isnan(X)])
     if (given, wanted) == ("pandas", "pandas"):
         assert result.index.tolist() == table.index.tolist()
+
+
+MIXED = ["mood", "moved", "age", "town"]
+
+
+@pytest.fixture
+def mixed():
+    """Return one table with types that get lost easily, as pandas and as polars."""
+    rng = np.random.default_rng(0)
+    content = {
+        "mood": rng.choice(["good", "fair", "bad"], 60).tolist(),
+        "moved": rng.choice([True, False], 60).tolist(),
+        "age": rng.integers(18, 90, 60).tolist(),
+        "town": rng.choice(["ulm", "bonn"], 60).tolist(),
+    }
+    for position, name in enumerate(content):
+        content[name][position::7] = [None] * len(content[name][position::7])
+    order = ["bad", "fair", "good"]
+    pandas = pd.DataFrame(
+        {
+            "mood": pd.Categorical(content["mood"], categories=order, ordered=True),
+            "moved": pd.array(content["moved"], dtype="boolean"),
+            "age": pd.array(content["age"], dtype="Int16"),
+            "town": pd.array(content["town"], dtype="string"),
+        },
+        index=np.arange(60) + 100,
+    )
+    types = (pl.Enum(order), pl.Boolean, pl.Int16, pl.String)
+    polars = pl.DataFrame(content, schema=dict(zip(content, types, strict=True)))
+    return {"pandas": pandas, "polars": polars}
+
+
+@pytest.mark.parametrize("wanted", ["pandas", "polars"])
+@pytest.mark.parametrize("given", ["pandas", "polars", "pyarrow"])
+def test_set_output_keeps_types(given, wanted, mixed):
+    table = mixed["polars"].to_arrow() if given == "pyarrow" else mixed[given]
+    fitted = TabSODAImputer(settings=TINY).fit(table)
+    plain = fitted.transform(table)
+    result = fitted.set_output(transform=wanted).transform(table)
+    if wanted == "polars":
+        assert result.schema == mixed[wanted].schema
+        rows = result.rows()
+    else:
+        assert result.dtypes.to_dict() == mixed[wanted].dtypes.to_dict()
+        rows = list(result.itertuples(index=False, name=None))
+    if given == "pandas":
+        assert rows == list(plain.itertuples(index=False, name=None))
+        if wanted == "pandas":
+            assert result.index.equals(table.index)
+    else:
+        assert rows == pl.DataFrame(plain).rows()
+
+
+@pytest.mark.parametrize("kind", ["path", "survey"])
+def test_names_after_fitting_on_a_file_or_a_survey(kind, mixed, tmp_path):
+    frame = mixed["polars"].with_columns(pl.col("mood").cast(pl.String))
+    frame.write_parquet(tmp_path / "survey.parquet")
+    path = tmp_path / "survey.parquet"
+    source = path if kind == "path" else read_survey(path)
+    fitted = TabSODAImputer(settings=TINY).fit(np.random.default_rng(0).normal(size=(60, 2)))
+    fitted.fit(source)
+    assert fitted.get_feature_names_out().tolist() == MIXED
+    assert fitted.n_features_in_ == 4
+    fitted.save(tmp_path / "model")
+    loaded = TabSODAImputer.load(tmp_path / "model", device="cpu")
+    for one in (fitted, loaded):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert one.transform(frame).columns == MIXED
+        wrapped = one.set_output(transform="pandas").transform(source)
+        assert isinstance(wrapped, pd.DataFrame)
+        assert wrapped.columns.tolist() == MIXED
+    # Names of an earlier fit are forgotten.
+    array = np.random.default_rng(0).normal(size=(60, 2))
+    assert fitted.set_output(transform="default").fit(array).get_feature_names_out().size == 2
+
+
+def test_a_loaded_model_of_a_described_array_has_no_names(tmp_path):
+    X = np.random.default_rng(0).choice([1.0, 2.0], size=(60, 2))
+    levels = [{"name": f"x{i}", "type": "nominal", "levels": [1, 2]} for i in (0, 1)]
+    TabSODAImputer(settings=TINY, description=levels).fit(X).save(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TabSODAImputer.load(tmp_path, device="cpu").transform(X)
+
+
+@pytest.mark.parametrize("skips", ["given", "mine"])
+def test_a_clone_of_a_loaded_model_fits_the_same(skips, tmp_path):
+    survey = make_survey(200, 12, seed=1)
+    options = {"skips": skips, "rules": survey.rules if skips == "given" else None}
+    fitted = TabSODAImputer(
+        settings=TINY, random_state=5, n_imputations=2, description=survey.schema(), **options
+    )
+    frame = survey.to_frame()
+    fitted.fit(frame).save(tmp_path)
+    again = clone(TabSODAImputer.load(tmp_path, device="cpu")).fit(frame)
+    assert again.skips == skips
+    one, other = fitted.impute(frame), again.impute(frame)
+    assert len(other) == 2
+    assert np.array_equal(one.cells.draws, other.cells.draws)
+    assert np.array_equal(one.table.states.states, other.table.states.states)
+
+
+def test_a_model_saved_over_another_keeps_nothing_of_it(X, tmp_path):
+    survey = make_survey(200, 12, seed=1)
+    described = TabSODAImputer(settings=TINY, description=survey.schema(), rules=survey.rules)
+    described.fit(survey.to_frame()).save(tmp_path)
+    TabSODAImputer(settings=TINY).fit(X).save(tmp_path)
+    loaded = TabSODAImputer.load(tmp_path, device="cpu")
+    assert loaded.schema_ is None
+    assert loaded.rules_ is None
+    assert loaded.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
 
 
 def test_in_a_pipeline_and_a_column_transformer(X):

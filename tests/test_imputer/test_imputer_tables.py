@@ -152,11 +152,54 @@ def test_an_estimate_outside_a_small_integer_type_is_kept_inside(dtype):
     frame = pl.DataFrame({"n": pl.Series(values, dtype=dtype), "x": noise})
     description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
     result = imputer(description=description).fit(frame).impute(frame, m=5)
+    limits = {pl.UInt8: (0, 255), pl.Int8: (-128, 127)}[dtype]
     drawn = np.array([result.values(i)[5::6, 0] for i in range(1, 6)])
-    assert drawn.min() < 0 or drawn.max() > 127
-    for table in result:
+    assert (drawn == limits[0]).any() or (drawn == limits[1]).any()
+    event = clipped(result)
+    assert event.column == "n"
+    assert event.detail.endswith(f"to between {limits[0]} and {limits[1]}")
+    for number, table in enumerate(result, start=1):
         assert table["n"].dtype == dtype
-        assert table["n"].null_count() == 0
+        assert table["n"].to_list() == result.values(number)[:, 0].tolist()
+    assert result.point()["n"].to_list() == result.point_values()[:, 0].tolist()
+
+
+def clipped(result):
+    [event] = [e for e in result.events if e.decision.startswith("imputed numbers clipped")]
+    return event
+
+
+def test_narrow_integers_of_pandas_are_kept_inside_too():
+    values = [0, 0, 0, 0, 127, None] * 20
+    noise = np.random.default_rng(0).normal(size=120)
+    frame = pd.DataFrame({"n": pd.array(values, dtype="UInt8"), "x": noise})
+    description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
+    result = imputer(description=description).fit(frame).impute(frame, m=5)
+    assert clipped(result).column == "n"
+    for number, table in enumerate(result, start=1):
+        assert table["n"].dtype == "UInt8"
+        assert table["n"].tolist() == result.values(number)[:, 0].tolist()
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_integers_that_get_broken_numbers_become_floats_and_it_is_told(kind):
+    rng = np.random.default_rng(0)
+    old = pl.DataFrame({"n": rng.normal(size=80), "x": rng.normal(size=80)})
+    description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
+    fitted = imputer(description=description).fit(old)
+    new = pl.DataFrame({"n": pl.Series([0, None, 1, None], dtype=pl.Int16), "x": [0.1, 1, 2, 3]})
+    given = {
+        "polars": new,
+        "pandas": pd.DataFrame({"n": pd.array(new["n"].to_list(), dtype="Int16"), "x": new["x"]}),
+        "pyarrow": new.to_arrow(),
+    }[kind]
+    result = fitted.impute(given, m=2)
+    [event] = [e for e in result.events if e.decision == "integers become Float64"]
+    assert event.column == "n"
+    for number, table in enumerate(result, start=1):
+        found = cells(table)["n"]
+        assert found == result.values(number)[:, 0].tolist()
+        assert any(value != round(value) for value in found)
 
 
 def test_plain_arrays_come_back_as_arrays():
@@ -167,6 +210,16 @@ def test_plain_arrays_come_back_as_arrays():
     assert result.dtype == np.float64
     assert not np.isnan(result).any()
     assert np.array_equal(result[~np.isnan(X)], X[~np.isnan(X)])
+
+
+def test_plain_arrays_of_float32_come_back_as_such():
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    X[::5, 1] = np.nan
+    result = imputer().fit(X).impute(X, m=1)
+    for table in (result.point(), result.complete(1), imputer().fit_transform(X)):
+        assert table.dtype == np.float32
+        assert np.array_equal(table[~np.isnan(X)], X[~np.isnan(X)])
+        assert not np.isnan(table).any()
 
 
 def test_described_arrays_come_back_as_arrays_of_their_codes():
@@ -258,6 +311,12 @@ def test_mined_rules_are_applied_to_new_rows():
     empty = result.select(new.names).select(pl.all().is_null()).to_numpy()
     assert expected.skipped.any()
     assert np.array_equal(empty, expected.skipped)
+
+
+def test_mining_with_rules_given_is_refused(survey):
+    both = imputer(description=survey.schema(), skips="mine", rules=survey.rules)
+    with pytest.raises(InputError, match="skips='mine' looks for rules, but rules are given"):
+        both.fit(survey.to_frame())
 
 
 def test_skips_is_one_of_two_words():

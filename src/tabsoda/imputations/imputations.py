@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.imputations.integer_types import fit_integer_types
 from tabsoda.imputations.restore import restore
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
@@ -58,7 +59,8 @@ class Imputations:
     survey : Survey or None
         Where the table came from; None when it came from a plain array.
     original : frame, array or None
-        The data frame or described array that was put in, whose kind, index and types come back.
+        The data frame or array that was put in, whose kind, index and types come back; None for a
+        file or an array of float64.
     settings : dict
         Resolved settings of the run.
     history : list of dict
@@ -73,6 +75,11 @@ class Imputations:
     settings: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     events: EventLog = field(default_factory=EventLog)
+
+    def __post_init__(self) -> None:
+        # Here and not when tables are restored, so that values and completed tables agree.
+        cells = fit_integer_types(self.cells, self.table, self.survey, self.original, self.events)
+        object.__setattr__(self, "cells", cells)
 
     def __len__(self) -> int:
         return self.cells.draws.shape[0]
@@ -125,7 +132,9 @@ class Imputations:
         if self.original is None:
             return table
         if isinstance(self.original, np.ndarray):
-            return table.to_numpy().astype(self.original.dtype)
+            values = table if self.survey is None else table.to_numpy()
+            is_widened = values.dtype.kind == "f" and self.original.dtype.kind in "iu"
+            return values if is_widened else values.astype(self.original.dtype)
         from tabsoda.reading.frames import like_input
 
         return like_input(table, self.original)

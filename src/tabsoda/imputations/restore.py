@@ -60,22 +60,11 @@ def _fill(
             codes = [bool(code) for code in codes]
     else:
         codes = values[filled].tolist()
-        if series.dtype.is_integer():
-            if any(code != round(code) for code in codes):
-                series = series.cast(pl.Float64)
-            else:
-                codes = np.clip(codes, *_limits(series.dtype)).tolist()
+        if series.dtype.is_integer() and any(code != round(code) for code in codes):
+            series = series.cast(pl.Float64)
     # strict=False lets an integer code enter a float column and the other way round.
     new = pl.Series(series.name, codes, strict=False).cast(series.dtype)
     return _scatter(series, np.flatnonzero(filled), new)
-
-
-def _limits(dtype: Any) -> tuple[float, float]:
-    """Return what an integer type can hold; an estimate just below 0 must not break a UInt8."""
-    import polars as pl
-
-    lowest, highest = pl.select(low=dtype.min(), high=dtype.max()).row(0)
-    return float(lowest), float(highest)
 
 
 def _scatter(series: pl.Series, rows: NDArray[np.intp], new: pl.Series) -> pl.Series:

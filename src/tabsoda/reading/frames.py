@@ -136,16 +136,25 @@ def like_input(table: pl.DataFrame, original: Any) -> Any:
         return _to_pandas(table, original)
     if isinstance(original, pl.DataFrame | pl.LazyFrame):
         types = original.collect_schema()
-        return table.cast({c: types[c] for c in table.columns if c in types})
+        return table.cast(
+            {c.name: types[c.name] for c in table if c.name in types and not _widened(c, types)}
+        )
     if nw.dependencies.is_pyarrow_table(original):
         known = [name for name in table.columns if name in original.schema.names]
         arrow = table.to_arrow()
         for name in known:
             position = arrow.schema.get_field_index(name)
             wanted = original.schema.field(name)
+            if table[name].dtype.is_float() and "int" in str(wanted.type):
+                continue
             arrow = arrow.set_column(position, wanted, arrow.column(name).cast(wanted.type))
         return arrow
     return table
+
+
+def _widened(series: pl.Series, types: pl.Schema) -> bool:
+    """Whether integers had to become floats to hold what was imputed; casting would cut them."""
+    return series.dtype.is_float() and types[series.name].is_integer()
 
 
 def _to_pandas(table: pl.DataFrame, original: Any) -> Any:
@@ -164,6 +173,10 @@ def _to_pandas(table: pl.DataFrame, original: Any) -> Any:
             texts = {str(c): c for c in dtype.categories}
             known = [v if v is None or v in dtype.categories else texts.get(str(v)) for v in values]
             columns[name] = pd.Series(pd.Categorical(known, dtype=dtype), index=original.index)
+        elif dtype.kind in "iu" and any(v is not None and v != round(v) for v in values):
+            nullable = pd.api.types.is_extension_array_dtype(dtype)
+            wide = "Float64" if nullable else "float64"
+            columns[name] = pd.Series(values, index=original.index, dtype=wide)
         elif (
             dtype.kind in "iub"
             and series.null_count()

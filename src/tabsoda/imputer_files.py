@@ -1,0 +1,84 @@
+"""What a saved imputer keeps beside its engine: description, rules, names and parameters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tabsoda._internal.files import write_json
+from tabsoda.errors import InputError
+from tabsoda.schema.schema import Schema
+
+_SCHEMA, _RULES, _TEXT = "survey.toml", "rules.toml", "imputer.json"
+
+
+@dataclass(frozen=True, eq=False)
+class KeptParts:
+    """All of an imputer that is no part of its engine.
+
+    Attributes
+    ----------
+    schema : Schema or None
+        None for plain arrays.
+    rules : RuleSet or None
+    feature_names : tuple of str or None
+        None where arrays were fitted.
+    n_features : int
+    n_imputations : int
+    skips : str
+    """
+
+    schema: Schema | None
+    rules: Any
+    feature_names: tuple[str, ...] | None
+    n_features: int
+    n_imputations: int
+    skips: str
+
+    def save(self, folder: Path) -> None:
+        """Write the parts to a model's folder; those of an earlier model there are removed."""
+        from tabsoda.schema.files import save_schema
+
+        (folder / _SCHEMA).unlink(missing_ok=True)
+        (folder / _RULES).unlink(missing_ok=True)
+        if self.schema is not None:
+            save_schema(self.schema, folder / _SCHEMA)
+        if self.rules is not None:
+            self.rules.to_toml(folder / _RULES)
+        names = None if self.feature_names is None else list(self.feature_names)
+        content = {
+            "feature_names": names,
+            "n_features": self.n_features,
+            "n_imputations": int(self.n_imputations),
+            "skips": self.skips,
+        }
+        write_json(folder / _TEXT, content)
+
+    @classmethod
+    def load(cls, folder: Path) -> KeptParts:
+        """Read the parts from a model's folder."""
+        from tabsoda.schema.files import load_schema
+        from tabsoda.skips.rule_set import RuleSet
+
+        try:
+            content = json.loads((folder / _TEXT).read_text(encoding="utf-8"))
+            names = content["feature_names"]
+            return cls(
+                load_schema(folder / _SCHEMA) if (folder / _SCHEMA).exists() else None,
+                RuleSet.from_toml(folder / _RULES) if (folder / _RULES).exists() else None,
+                None if names is None else tuple(names),
+                int(content["n_features"]),
+                int(content["n_imputations"]),
+                str(content["skips"]),
+            )
+        except InputError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"The model file '{folder / _TEXT}' cannot be read",
+                found=f"{type(error).__name__}: {error}",
+                expected="a model as save writes it",
+                next_step="Save the model again, or fit it again",
+            ) from error
