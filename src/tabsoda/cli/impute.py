@@ -18,6 +18,9 @@ from tabsoda.cli.impute_text import cost_text, plan_facts, show_plan, show_resul
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tabsoda.em.cost import Cost
     from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
@@ -51,6 +54,8 @@ def impute(
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Impute the missing answers of a survey; skipped questions stay empty.
+
+    The preset small is for use; path and nsduh repeat the paper's settings, for comparison.
 
     Writes to the output folder: point.parquet (ordinals by mode), point_median.parquet (ordinals
     by median), imputations/ (one completed table a draw), states.parquet, model/, settings.json
@@ -103,6 +108,7 @@ def impute(
         "rules": rules,
         "skip_mask": skip_mask,
         "model": None if model is None else model / "model.json",
+        "model_tensors": None if model is None else model / "model.safetensors",
     }
     inputs = {name: path for name, path in files.items() if path is not None}
     fitting = {"seed": seed, "preset": preset, "set": changes or None}
@@ -124,7 +130,7 @@ def impute(
         check_folder(folder, list(inputs.values()), run, force=force)
     job.prepare()
     if dry_run:
-        facts = plan_facts(job.source, job.cost())
+        facts = plan_facts(job.source, job.cost(), job.fillable())
         emit_json(facts) if as_json else show_plan(facts)
         return
     cost = job.cost()
@@ -134,7 +140,7 @@ def impute(
     from tabsoda.cli.impute_outputs import write_outputs
 
     manifest = write_outputs(
-        folder, result, job.imputer, inputs, {"draws": draws, **options}, seconds
+        folder, result, job.imputer, inputs, {"draws": draws, **job.options}, seconds
     )
     if as_json:
         emit_json(manifest)
@@ -156,12 +162,13 @@ def _check_options(inputs: dict[str, Path], fitting: dict[str, Any]) -> None:
             next_step="Leave out --mine, or leave out --rules and --skip-mask",
         )
     for name, path in inputs.items():
+        is_model = name.startswith("model")
         if not path.is_file():
             raise InputError(
-                f"The file '{path}' does not exist" if name != "model" else "There is no model",
+                "There is no model" if is_model else f"The file '{path}' does not exist",
                 found=str(path),
                 next_step="--model takes the folder 'model' of an earlier result"
-                if name == "model"
+                if is_model
                 else "Check its name",
             )
 
@@ -207,6 +214,7 @@ class Job:
 
         if self.model is not None:
             self.imputer = TabSODAImputer.load(self.model, self.device)
+            self.options["seed"] = self.imputer.random_state
         else:
             self.imputer = self._new_imputer()
         description = self.inputs.get("survey") or getattr(self.imputer, "schema_", None)
@@ -244,6 +252,13 @@ class Job:
             random_state=self.options["seed"],
             device=self.device,
         )
+
+    def fillable(self) -> NDArray[np.bool_]:
+        """Say which questions can be imputed: those that somebody answered, here or in the fit."""
+        if self.model is None:
+            answered: NDArray[np.bool_] = self.source.states.answered.sum(axis=0) > 0
+            return answered
+        return self.imputer.engine_.model.codec.fillable
 
     def cost(self) -> Cost:
         """Estimate time and memory on the device."""

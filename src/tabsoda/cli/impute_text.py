@@ -10,6 +10,9 @@ from tabsoda.cli.console import output
 from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tabsoda.em.cost import Cost
     from tabsoda.imputations.imputations import Imputations
     from tabsoda.survey import Survey
@@ -48,18 +51,23 @@ def cost_text(seconds: float, memory_bytes: float) -> str:
     )
 
 
-def plan_facts(source: Survey, cost: Cost) -> dict[str, Any]:
-    """Return per variable what would be imputed, as plain values."""
+def plan_facts(source: Survey, cost: Cost, fillable: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return per variable what would be imputed, as plain values.
+
+    ``fillable`` says which questions can be imputed, shape (n_questions,): missing cells of the
+    others, which nobody answered, stay missing.
+    """
     states = source.states
+    to_impute = states.missing & fillable
     counts = {
         "answered": states.answered.sum(axis=0),
         "skipped": states.skipped.sum(axis=0),
-        "to_impute": states.missing.sum(axis=0),
+        "to_impute": to_impute.sum(axis=0),
     }
     return {
         "rows": states.shape[0],
         "cells": states.states.size,
-        "to_impute": int(states.missing.sum()),
+        "to_impute": int(to_impute.sum()),
         "variables": {
             column.name: {
                 "kind": column.kind.value,

@@ -158,8 +158,7 @@ class Engine:
             tell_empty_rows(table, events)
             tell_clipped_answers(table, model.codec, events)
         missing = table.states.missing
-        fillable = model.codec.modelled | ~np.isnan(model.codec.pass_value)
-        rows, positions = np.nonzero(missing & fillable)
+        rows, positions = np.nonzero(missing & model.codec.fillable)
         if not rows.size or layout.n_coordinates == 0:
             filled = model.codec.pass_value[positions]
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)

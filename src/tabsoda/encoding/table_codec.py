@@ -155,6 +155,11 @@ class TableCodec:
         return np.isin(np.arange(len(self.names)), self.layout.column_of)
 
     @property
+    def fillable(self) -> Mask:
+        """Which columns get values: modelled ones and those with a constant, shape (d,)."""
+        return self.modelled | ~np.isnan(self.pass_value)
+
+    @property
     def categorical_columns(self) -> NDArray[np.int64]:
         """The columns of :meth:`level_probabilities`: bit columns, then latent ordinals."""
         return np.concatenate([self.layout.bit_columns, self.layout.ordinal_columns])
