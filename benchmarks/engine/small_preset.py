@@ -80,7 +80,9 @@ def main() -> None:
         mine = [r for r in results if r["candidate"] == name]
         means = {k: sum(r[k] for r in mine if r[k] == r[k]) / len(mine) for k in SHOWN}
         seconds = sum(r["cpu_seconds"] for r in mine)
-        print(f"{name:18s} {seconds:7.0f} s", {k: round(v, 4) for k, v in means.items()}, flush=True)
+        print(
+            f"{name:18s} {seconds:7.0f} s", {k: round(v, 4) for k, v in means.items()}, flush=True
+        )
 
 
 if __name__ == "__main__":
