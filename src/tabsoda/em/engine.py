@@ -207,6 +207,46 @@ class Engine:
             draws[number - 1] = read(model.codec.decode_point(drawn, rule="interval"))
         return ImputedCells(rows, positions, draws, mode, median)
 
+    def draw(
+        self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Draw every missing cell once; for those who settle a table step by step.
+
+        Parameters
+        ----------
+        table : CodedTable
+            Of the columns the engine was fitted on.
+        number : int
+            Which draw, from 1; another number gives other noise.
+        keys : ndarray of int64, shape (n_rows,), optional
+            What identifies the rows' noise; :func:`~tabsoda._internal.randomness.row_keys` of
+            the table unless given. A row that is drawn again after some of its cells were settled
+            keeps its noise if it keeps its key.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_columns)
+            The table's answers with missing cells drawn; NaN at skips and where nothing can be
+            given.
+        """
+        self._check_columns(table)
+        model = self.model
+        values = np.where(table.states.skipped, np.nan, table.values)
+        rows, positions = np.nonzero(table.states.missing & model.codec.fillable)
+        values[rows, positions] = model.codec.pass_value[positions]
+        if not rows.size or model.codec.layout.n_coordinates == 0:
+            return values
+        if keys is None:
+            keys = row_keys(table.values, table.states.states)
+        with enough_memory():
+            data = WorkingTable.build(table, model.codec, keys, model.device)
+            incomplete, drawn = Sampler(model, self.events).draw(data, number)
+        decoded = np.full(table.shape, np.nan)
+        decoded[incomplete.cpu().numpy()] = model.codec.decode_point(drawn, rule="interval")
+        known = ~np.isnan(decoded[rows, positions])
+        values[rows[known], positions[known]] = decoded[rows[known], positions[known]]
+        return values
+
     def level_probabilities(self, table: CodedTable) -> dict[int, NDArray[np.float64]]:
         """Return how probable each level is, from the same estimate as :meth:`impute`.
 
