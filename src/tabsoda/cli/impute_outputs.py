@@ -37,6 +37,9 @@ def write_outputs(
     from polars.exceptions import PolarsError
     from safetensors import SafetensorError
 
+    from tabsoda.imputations.record import write_record
+    from tabsoda.imputations.result_folder import RECORD
+
     work = folder / ".writing"
     shutil.rmtree(work, ignore_errors=True)
     try:
@@ -46,6 +49,8 @@ def write_outputs(
         for number in range(1, len(result) + 1):
             _write(result.complete(number), work / "imputations" / f"{number:03d}.parquet")
         _write(_states_frame(result), work / "states.parquet")
+        (work / RECORD).mkdir()
+        write_record(result, work / RECORD)
         imputer.save(work / "model")
         write_json(work / "settings.json", result.settings)
         hashes = {
@@ -77,9 +82,12 @@ def _manifest(
     seconds: float,
     hashes: dict[str, str],
 ) -> dict[str, Any]:
+    from tabsoda.imputations.record import RECORD_FORMAT
+
     states = result.table.states
     imputed = len(result.cells.rows)
     return {
+        "format": RECORD_FORMAT,
         "tabsoda": __version__,
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in _LIBRARIES},
