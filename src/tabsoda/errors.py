@@ -5,7 +5,8 @@
     TabSODAError
     └── InputError (ValueError)      the user's file, description or setting is wrong; exit code 2
         ├── OutputExistsError        the output is there already and --force was not given
-        └── DeviceError              the device asked for is not there, or has too little memory
+        ├── DeviceError              the device asked for is not there, or has too little memory
+        └── RulesNotApprovedError    nobody has reviewed the rules; exit code 3
 """
 
 from __future__ import annotations
@@ -71,3 +72,9 @@ class OutputExistsError(InputError):
 
 class DeviceError(InputError):
     """The compute device asked for is absent or too small."""
+
+
+class RulesNotApprovedError(InputError):
+    """Rules were to be used that nobody has approved or rejected."""
+
+    exit_code = 3

@@ -13,7 +13,7 @@ from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_files import dump_rules
 from tabsoda.skips.rule_set import Provenance, RuleSet
-from tabsoda.skips.rules import Condition, Evidence, RuleStatus, SkipRule
+from tabsoda.skips.rules import Condition, Decision, Evidence, RuleStatus, SkipRule
 
 # Lone surrogates cannot be written as UTF-8; no reader of ours produces them.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -23,6 +23,7 @@ codes = st.one_of(
 shares = st.floats(0, 1)
 counts = st.integers(0, 10**9)
 numbers = st.floats(-1e300, 1e300)
+decisions = st.builds(Decision, texts.filter(bool), texts, texts, texts, texts)
 
 
 @st.composite
@@ -69,6 +70,9 @@ def rule_sets(draw):
                 draw(st.one_of(st.none(), texts)),
                 draw(st.sampled_from(RuleStatus)),
                 draw(texts),
+                draw(texts),
+                draw(texts),
+                tuple(draw(st.lists(decisions, max_size=3))),
             )
         )
     settings = draw(st.dictionaries(st.sampled_from(["depth", "z"]), st.integers(0, 9)))

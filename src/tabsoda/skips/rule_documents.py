@@ -40,6 +40,16 @@ class CountsDocument(_Entry):
     silent_answered: Count = 0
 
 
+class DecisionDocument(_Entry):
+    """What somebody did to a rule, and when."""
+
+    did: Text
+    by: str
+    at: str
+    why: str = ""
+    before: str = ""
+
+
 class RuleDocument(_Entry):
     """One ``[[rule]]``; everything but the first fields may be left out by hand."""
 
@@ -49,6 +59,9 @@ class RuleDocument(_Entry):
     sentence: str = ""
     status: Literal["proposed", "approved", "rejected"] = "proposed"
     note: str = ""
+    by: str = ""
+    at: str = ""
+    history: list[DecisionDocument] = []
     extended_from: str | None = None
     counts: CountsDocument = CountsDocument()
     answered_upper: Share = 1.0

@@ -19,7 +19,7 @@ from tabsoda.schema.column import Code, Column, ColumnKind
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_documents import RuleDocument, RulesDocument, parse_document
 from tabsoda.skips.rule_set import Provenance, RuleSet
-from tabsoda.skips.rules import Condition, Evidence, RuleStatus, SkipRule
+from tabsoda.skips.rules import Condition, Decision, Evidence, RuleStatus, SkipRule
 from tabsoda.skips.sentences import rule_sentence
 
 FORMAT = 1
@@ -33,7 +33,7 @@ _HEADER = """\
 # Routing rules: which answers lead past which questions. Made by tabsoda; yours to edit.
 #
 # status   proposed, approved or rejected. A rejected rule is kept and never applied.
-# note     yours.
+# note     yours. by and at say who decided last, and when; history holds every signed decision.
 # when     [[a, b], [c]] reads: a and b, or c. A gate can ask for answers (is = [1, 2]), a range
 #          (above = 14, up_to = 44), or_skipped = true (the gate was itself skipped).
 # sentence is written anew from the rest whenever the file is saved.
@@ -101,10 +101,19 @@ def rule_to_dict(rule: SkipRule, columns: Mapping[str, Column]) -> dict[str, Any
         "status": rule.status.value,
         "note": rule.note,
     }
+    if rule.by or rule.at:
+        entry |= {"by": rule.by, "at": rule.at}
+    if rule.history:
+        entry["history"] = [_decision_to_dict(decision) for decision in rule.history]
     if rule.extended_from is not None:
         entry["extended_from"] = rule.extended_from
     entry["counts"] = {name: int(evidence.pop(name)) for name in _COUNTS}
     return entry | {name: float(value) for name, value in evidence.items()}
+
+
+def _decision_to_dict(decision: Decision) -> dict[str, str]:
+    entry = asdict(decision)
+    return {name: text for name, text in entry.items() if text or name in ("did", "by", "at")}
 
 
 def _condition_to_dict(condition: Condition) -> dict[str, Any]:
@@ -184,9 +193,17 @@ def _rule_from(entry: RuleDocument) -> SkipRule:
         q_value=entry.q_value,
         coverage=entry.coverage,
     )
-    status = RuleStatus(entry.status)
     return SkipRule(
-        entry.id, entry.target, paths, evidence, entry.extended_from, status, entry.note
+        entry.id,
+        entry.target,
+        paths,
+        evidence,
+        entry.extended_from,
+        RuleStatus(entry.status),
+        entry.note,
+        entry.by,
+        entry.at,
+        tuple(Decision(**decision.model_dump()) for decision in entry.history),
     )
 
 
@@ -214,10 +231,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _block(head: str, entry: Mapping[str, Any]) -> str:
     lines = [head]
     for key, value in entry.items():
-        # One path a line: a rule with several reasons is read line by line.
-        if key == "when" and len(value) > 1:
-            paths = "".join(f"  {_inline(path)},\n" for path in value)
-            lines.append(f"when = [\n{paths}]")
+        # One path or decision a line: a rule with several of them is read line by line.
+        if key in ("when", "history") and len(value) > 1:
+            items = "".join(f"  {_inline(item)},\n" for item in value)
+            lines.append(f"{key} = [\n{items}]")
         else:
             lines.append(f"{key} = {_inline(value)}")
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from tabsoda.errors import InputError
 from tabsoda.schema.column import Column
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_checks import check_rules
-from tabsoda.skips.rules import RuleStatus, SkipRule, targets_of
+from tabsoda.skips.rules import Decision, RuleStatus, SkipRule, targets_of
 from tabsoda.skips.sentences import rule_sentence
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
@@ -134,7 +135,9 @@ class RuleSet:
         columns = self.column_of
         return [rule_to_dict(rule, columns) for rule in self.rules]
 
-    def approve(self, where: Selection | None = None, note: str | None = None) -> RuleSet:
+    def approve(
+        self, where: Selection | None = None, note: str | None = None, *, by: str | None = None
+    ) -> RuleSet:
         """Return a set in which the chosen rules are approved: all that nobody rejected, or some.
 
         Parameters
@@ -143,16 +146,28 @@ class RuleSet:
             Identifiers, or a function of a rule, such as
             ``lambda rule: rule.evidence.answered_upper < 0.01``.
         note : str, optional
+            Why.
+        by : str, optional
+            Who; the decision is then recorded with the time.
         """
         if where is None:
             where = [rule.identifier for rule in self.active]
-        return self._mark(where, RuleStatus.APPROVED, note)
+        return self._mark(where, RuleStatus.APPROVED, note, by)
 
-    def reject(self, where: Selection, note: str | None = None) -> RuleSet:
+    def reject(
+        self, where: Selection, note: str | None = None, *, by: str | None = None
+    ) -> RuleSet:
         """Return a set in which the chosen rules are rejected: kept and shown, never applied."""
-        return self._mark(where, RuleStatus.REJECTED, note)
+        return self._mark(where, RuleStatus.REJECTED, note, by)
 
-    def _mark(self, where: Selection, status: RuleStatus, note: str | None) -> RuleSet:
+    def with_rules(self, changed: Iterable[SkipRule]) -> RuleSet:
+        """Return a set in which rules are replaced by the given ones of the same identifiers."""
+        new = {rule.identifier: rule for rule in changed}
+        return replace(self, rules=tuple(new.get(rule.identifier, rule) for rule in self.rules))
+
+    def _mark(
+        self, where: Selection, status: RuleStatus, note: str | None, by: str | None
+    ) -> RuleSet:
         if callable(where):
             chosen = {rule.identifier for rule in self.rules if where(rule)}
         else:
@@ -165,13 +180,15 @@ class RuleSet:
                     + ", ".join(repr(rule.identifier) for rule in self.rules[:3]),
                     next_step="List them with RuleSet.table()",
                 )
-        marked = tuple(
+        marked = [
             replace(rule, status=status, note=rule.note if note is None else note)
-            if rule.identifier in chosen
-            else rule
             for rule in self.rules
-        )
-        return replace(self, rules=marked)
+            if rule.identifier in chosen
+        ]
+        if by is not None:
+            decision = Decision(status.value, by, time_stamp(), note or "")
+            marked = [rule.signed(decision) for rule in marked]
+        return self.with_rules(marked)
 
     def apply(self, table: CodedTable) -> CellStates:
         """Mark what the rules skip in a table of the same survey.
@@ -222,6 +239,11 @@ class RuleSet:
         from tabsoda.skips.rule_files import load_rules
 
         return load_rules(Path(path))
+
+
+def time_stamp() -> str:
+    """Return the time as it is recorded with decisions: ISO 8601, to the second, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _describe(column: Column) -> Column:

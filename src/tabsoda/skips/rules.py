@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -121,6 +121,29 @@ NO_EVIDENCE = Evidence(0, 0, 0, 0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
+class Decision:
+    """What a person did to a rule: who, when and why.
+
+    Attributes
+    ----------
+    did : str
+        ``"approved"``, ``"rejected"``, ``"reopened"``, ``"edited"`` or ``"noted"``.
+    by : str
+    at : str
+        The time in ISO 8601, with its offset.
+    why : str
+    before : str
+        What the rule said before it was edited.
+    """
+
+    did: str
+    by: str
+    at: str
+    why: str = ""
+    before: str = ""
+
+
+@dataclass(frozen=True)
 class SkipRule:
     """One reason for which a question is skipped.
 
@@ -137,6 +160,10 @@ class SkipRule:
         The target this rule was found on before it was extended to this one.
     status : RuleStatus
     note : str
+    by, at : str
+        Who decided last, and when; empty where nobody signed.
+    history : tuple of Decision
+        Every signed decision, the oldest first.
     """
 
     identifier: str
@@ -146,11 +173,18 @@ class SkipRule:
     extended_from: str | None = None
     status: RuleStatus = RuleStatus.PROPOSED
     note: str = field(default="")
+    by: str = ""
+    at: str = ""
+    history: tuple[Decision, ...] = ()
 
     @property
     def gates(self) -> tuple[str, ...]:
         """The columns the rule looks at, each once, in order of appearance."""
         return tuple(dict.fromkeys(c.column for path in self.any_of for c in path))
+
+    def signed(self, decision: Decision) -> SkipRule:
+        """Return the rule with one more decision on record, which is now the last."""
+        return replace(self, by=decision.by, at=decision.at, history=(*self.history, decision))
 
     def fires(self, table: CodedTable) -> NDArray[np.bool_]:
         """Return where the rule says skip, the target answered or not; shape (n_rows,)."""
