@@ -1,115 +1,32 @@
-"""``tabsoda impute``: what it writes, what it refuses, and that no interruption spoils anything."""
+"""``tabsoda impute``: what it writes, which skips it takes, and which options it refuses."""
 
 import hashlib
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import polars as pl
 import pytest
+from impute_runs import (
+    QUICK,
+    assert_complete,
+    assert_same,
+    impute,
+    impute_arguments,
+    refused,
+    start,
+    write_survey,
+)
 
 from tabsoda import RuleSet, TabSODAImputer, read_survey
 from tabsoda.cli.impute_settings import parse_settings
 from tabsoda.cli.main import main
-from tabsoda.datasets import make_survey
 from tabsoda.errors import InputError
 from tabsoda.settings import Settings
-
-QUICK = {
-    "backbone.width": "16",
-    "training.max_steps": "6",
-    "training.min_epoch_steps": "3",
-    "training.calibration_steps": "5",
-    "sampler.steps": "4",
-    "em.rounds": "2",
-}
-
-
-def options_of(settings, **changed):
-    merged = settings | {name.replace("__", "."): value for name, value in changed.items()}
-    return [word for name, value in merged.items() for word in ("--set", f"{name}={value}")]
 
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
-    """Write a survey of 300 with 14 questions, its true rules (one rejected) and its skip mask."""
-    folder = tmp_path_factory.mktemp("survey")
-    truth = make_survey(300, n_columns=14, seed=3, nonresponse=0.1)
-    truth.write(folder)
-    rules = truth.rules.reject(truth.rules.rules[-1].identifier)
-    rules.to_toml(folder / "rules.toml")
-    return folder
-
-
-def impute_arguments(survey, out, *options, **changed):
-    return [
-        "impute",
-        str(survey / "survey.csv"),
-        *("--survey", str(survey / "survey.toml"), "-o", str(out), "--device", "cpu"),
-        *options_of(QUICK, **changed),
-        *options,
-    ]
-
-
-def impute(survey, out, *options, **changed):
-    main(impute_arguments(survey, out, *options, **changed))
-
-
-def refused(capsys, *arguments):
-    with pytest.raises(SystemExit) as caught:
-        main([str(argument) for argument in arguments])
-    assert caught.value.code == 2
-    message = capsys.readouterr().err
-    # Outside a terminal an error is one line.
-    assert message.splitlines()[-1].startswith("Error: ")
-    return " ".join(message.split())
-
-
-def start(arguments, **options):
-    """Run the command in a process of its own, with a quiet single-threaded torch."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tabsoda.cli.main", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "80"},
-        **options,
-    )
-
-
-def wait_for(path, process):
-    deadline = time.monotonic() + 300
-    while not path.exists():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def contents(folder):
-    """Return every table of a result, and the model's tensors, by name."""
-    tables = {str(p.relative_to(folder)): pl.read_parquet(p) for p in folder.rglob("*.parquet")}
-    return tables, (folder / "model" / "model.safetensors").read_bytes()
-
-
-def assert_complete(folder):
-    """Check that the manifest describes exactly the files that are there."""
-    listed = json.loads((folder / "manifest.json").read_text())["outputs_sha256"]
-    files = [p for p in folder.rglob("*") if p.is_file() and p.name != "manifest.json"]
-    assert {str(p.relative_to(folder)) for p in files} == set(listed)
-    for name, digest in listed.items():
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
-
-
-def assert_same(one, other):
-    tables, tensors = contents(one)
-    other_tables, other_tensors = contents(other)
-    assert tables.keys() == other_tables.keys()
-    assert all(tables[name].equals(other_tables[name]) for name in tables)
-    assert tensors == other_tensors
+    return write_survey(tmp_path_factory.mktemp("survey"))
 
 
 @pytest.fixture(scope="module")
@@ -180,17 +97,59 @@ def test_rules_are_recorded_with_their_review(survey, result):
     assert told.count("skips taken from rules") == 1
 
 
-def test_unreviewed_rules_are_applied_and_counted(survey, tmp_path, capsys):
+@pytest.fixture
+def proposed(survey, tmp_path):
+    """Return a rules file in which one rule is rejected and nobody has looked at the others."""
     text = (survey / "rules.toml").read_text()
     (tmp_path / "rules.toml").write_text(text.replace('"approved"', '"proposed"'))
-    impute(survey, tmp_path / "x", "--rules", str(tmp_path / "rules.toml"), "--dry-run", "--json")
+    return tmp_path / "rules.toml"
+
+
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]], ids=["run", "dry run"])
+def test_unreviewed_rules_are_refused(survey, proposed, tmp_path, capsys, dry):
+    arguments = impute_arguments(survey, tmp_path / "x", "--rules", proposed, *dry)
+    message = refused(capsys, *arguments, code=3)
+    rules = RuleSet.from_toml(proposed)
+    assert f"{len(rules.active)} of {len(rules)} rules" in message
+    assert f"tabsoda review {proposed} DATA, or add --accept-all" in message
+    assert not (tmp_path / "x").exists()
+
+
+def test_unreviewed_rules_are_applied_when_accepted_and_named(survey, proposed, tmp_path, capsys):
+    accepted = ["--rules", str(proposed), "--accept-all"]
+    impute(survey, tmp_path / "x", *accepted, "--dry-run", "--json")
     facts = json.loads(capsys.readouterr().out)
-    rules = RuleSet.from_toml(tmp_path / "rules.toml")
+    rules = RuleSet.from_toml(proposed)
     event = next(e for e in facts["events"] if e["decision"] == "unreviewed rules applied")
     assert event["detail"].startswith(f"{len(rules.active)} of {len(rules)} rules")
+    named = event["detail"].split(": ")[1].split(", ")
+    assert named == [rule.identifier for rule in rules.active]
     skipped = sum(variable["skipped"] for variable in facts["variables"].values())
     source = read_survey(survey / "survey.csv", survey / "survey.toml")
     assert skipped == rules.apply(source.table).skipped.sum() > 0
+
+
+def test_rules_of_a_model_were_accepted_with_it(survey, proposed, tmp_path, capsys):
+    accepted = ["--rules", str(proposed), "--accept-all", "-m", "1"]
+    impute(survey, tmp_path / "x", *accepted)
+    assert json.loads((tmp_path / "x" / "manifest.json").read_text())["options"]["accept_all"]
+    capsys.readouterr()
+    model = ["--model", str(tmp_path / "x" / "model"), "--dry-run", "--json"]
+    main(["impute", str(survey / "survey.csv"), *model])
+    events = json.loads(capsys.readouterr().out)["events"]
+    details = [e["detail"] for e in events if e["decision"] == "unreviewed rules applied"]
+    assert len(details) == 1
+    assert "came with the model" in details[0]
+
+
+def test_mined_rules_are_used_only_when_accepted(survey, tmp_path, capsys):
+    arguments = impute_arguments(survey, tmp_path / "x", "--mine")
+    assert "--mine together with --accept-all" in refused(capsys, *arguments, code=3)
+    impute(survey, tmp_path / "x", "--mine", "--accept-all", "--dry-run", "--json")
+    events = json.loads(capsys.readouterr().out)["events"]
+    mined = next(e for e in events if e["decision"] == "rules mined")["detail"].split()[0]
+    event = next(e for e in events if e["decision"] == "unreviewed rules applied")
+    assert event["detail"].startswith(f"{mined} of {mined} rules, accepted by --accept-all: r0")
 
 
 def test_mask_and_rules_add_up(survey, tmp_path, capsys):
@@ -241,7 +200,7 @@ def test_dry_run_leaves_out_what_nobody_answered(survey, result, tmp_path, capsy
 
 
 def test_text_fits_and_has_no_colour(survey, tmp_path):
-    process = start(impute_arguments(survey, tmp_path / "out", "--mine", "-m", "1"))
+    process = start(impute_arguments(survey, tmp_path / "out", "--mine", "--accept-all", "-m", "1"))
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert "\x1b" not in out + err
@@ -278,120 +237,6 @@ def test_same_seed_same_result_and_another_seed_another(survey, result, tmp_path
     assert not pl.read_parquet(tmp_path / "other" / "imputations" / "001.parquet").equals(
         pl.read_parquet(result / "imputations" / "001.parquet")
     )
-
-
-def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
-    arguments = impute_arguments(survey, tmp_path / "out", em__rounds="8")
-    process = start(arguments)
-    wait_for(tmp_path / "out" / ".checkpoint" / "round.json", process)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Finished rounds are kept" in err
-    assert [path.name for path in (tmp_path / "out").iterdir()] == [".checkpoint"]
-    done = json.loads((tmp_path / "out" / ".checkpoint" / "round.json").read_text())["round"]
-    assert 1 <= done < 8
-
-    main(arguments)
-    assert_complete(tmp_path / "out")
-    events = json.loads((tmp_path / "out" / "manifest.json").read_text())["events"]
-    resumed = [event["detail"] for event in events if event["decision"] == "resumed"]
-    assert resumed == [f"after round {done}"]
-    impute(survey, tmp_path / "whole", em__rounds="8")
-    tables, _ = contents(tmp_path / "out")
-    expected, _ = contents(tmp_path / "whole")
-    assert all(tables[name].equals(expected[name]) for name in expected)
-
-
-@pytest.mark.slow
-def test_killed_while_writing_nothing_passes_for_a_result(survey, tmp_path):
-    out = tmp_path / "out"
-    arguments = impute_arguments(survey, out, "-m", "150")
-    process = start(arguments)
-    wait_for(out / ".writing" / "imputations" / "020.parquet", process)
-    process.kill()
-    process.communicate(timeout=60)
-    assert not (out / "manifest.json").exists()
-    assert not (out / "point.parquet").exists()
-    main(arguments)
-    assert_complete(out)
-
-
-def test_no_room_for_a_round_is_told(survey, tmp_path):
-    out = tmp_path / "out"
-    arguments = impute_arguments(survey, out, "-m", "1")
-
-    def limit_file_size():
-        import resource
-
-        # Less than a round takes.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
-
-    process = start(arguments, preexec_fn=limit_file_size)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 2, err
-    message = " ".join(err.split())
-    assert "cannot be written to" in message
-    assert "File too large" in message
-    assert not list(out.glob("[!.]*"))
-    main(arguments)
-    assert_complete(out)
-
-
-def test_no_room_for_the_result_keeps_the_earlier_one(survey, tmp_path, capsys, monkeypatch):
-    impute(survey, tmp_path, "-m", "1")
-
-    def full(self, path):
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(pl.DataFrame, "write_parquet", full)
-        message = refused(capsys, *impute_arguments(survey, tmp_path, "--seed", "5", "--force"))
-    assert "No space left on device" in message
-    assert json.loads((tmp_path / "manifest.json").read_text())["options"]["seed"] == 0
-    # The rounds are kept beside it, so that nothing has to be computed again.
-    assert (tmp_path / ".checkpoint" / "round.json").exists()
-    impute(survey, tmp_path, "--seed", "5", "--force")
-    assert_complete(tmp_path)
-
-
-def test_folders_that_are_not_free(survey, result, tmp_path, capsys):
-    arguments = impute_arguments(survey, result)
-    assert "finished result" in refused(capsys, *arguments)
-    (tmp_path / "mine.txt").write_text("keep")
-    assert "is not empty" in refused(capsys, *impute_arguments(survey, tmp_path))
-    assert "is a file" in refused(capsys, *impute_arguments(survey, tmp_path / "mine.txt" / "x"))
-    assert "holds the data itself" in refused(capsys, *impute_arguments(survey, survey, "--force"))
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_an_unfinished_run_of_another_command_is_left_alone(survey, tmp_path, capsys, monkeypatch):
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TabSODAImputer, "impute", stopped)
-        with pytest.raises(SystemExit):
-            impute(survey, tmp_path, "--seed", "1")
-    before = (tmp_path / ".checkpoint" / "round.safetensors").read_bytes()
-    message = refused(capsys, *impute_arguments(survey, tmp_path, "--seed", "2"))
-    assert "unfinished run of another command. Found: seed 1 there, 2 now" in message
-    other = refused(
-        capsys, *impute_arguments(survey, tmp_path, "--seed", "1", "--rules", survey / "rules.toml")
-    )
-    assert "another command" in other
-    assert (tmp_path / ".checkpoint" / "round.safetensors").read_bytes() == before
-    impute(survey, tmp_path, "--seed", "2", "--force")
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert manifest["options"]["seed"] == 2
-    assert "resumed" not in [event["decision"] for event in manifest["events"]]
-
-
-def test_force_replaces_a_result_whole(survey, tmp_path):
-    impute(survey, tmp_path, "-m", "3")
-    impute(survey, tmp_path, "-m", "1", "--force")
-    assert_complete(tmp_path)
-    assert len(list((tmp_path / "imputations").iterdir())) == 1
 
 
 def test_undeclared_values(survey, tmp_path, capsys):

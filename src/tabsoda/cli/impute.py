@@ -14,6 +14,12 @@ from cyclopts.validators import Number
 from tabsoda._internal.files import file_hash
 from tabsoda.cli.console import emit_json, progress
 from tabsoda.cli.impute_folder import check_folder, claim_folder, unwritable
+from tabsoda.cli.impute_rules import (
+    apply_rules,
+    mine_rules,
+    require_accepted_mining,
+    require_review,
+)
 from tabsoda.cli.impute_text import cost_text, plan_facts, show_plan, show_result
 from tabsoda.errors import InputError
 
@@ -25,7 +31,6 @@ if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.skips.rule_set import RuleSet
-    from tabsoda.survey import Survey
 
 # Runs expected to take longer than this tell so before they start.
 _LONG_SECONDS = 20
@@ -41,6 +46,7 @@ def impute(
     rules: Path | None = None,
     skip_mask: Path | None = None,
     mine: Annotated[bool, Parameter(negative="")] = False,
+    accept_all: Annotated[bool, Parameter(negative="")] = False,
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     draws: Annotated[int, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
     seed: int | None = None,
@@ -72,12 +78,16 @@ def impute(
     unlisted
         Values the description does not list: an error, or missing answers.
     rules
-        Routing rules (rules.toml) that say which blanks are skips.
+        Routing rules (rules.toml) that say which blanks are skips; reviewed ones, see tabsoda
+        review.
     skip_mask
         A mask (Parquet or CSV) that says which cells are skips. With --rules, a cell is a skip
         if either says so.
     mine
-        Mine the routing rules first (TabSODA+SKIP).
+        Mine the routing rules first (TabSODA+SKIP). Nobody has reviewed them, so --accept-all
+        must be given, too.
+    accept_all
+        Use rules that nobody has reviewed; the manifest says which. Without it: exit code 3.
     output_folder
         Folder to write to.
     draws
@@ -114,7 +124,8 @@ def impute(
     fitting = {"seed": seed, "preset": preset, "set": changes or None}
     flags = {"mine": mine or None, "bits": bits or None}
     _check_options(inputs, {**fitting, **flags})
-    options: dict[str, Any] = {"unlisted": unlisted}
+    require_accepted_mining(mine=mine, accept_all=accept_all)
+    options: dict[str, Any] = {"unlisted": unlisted, "accept_all": accept_all}
     if model is None:
         options |= {
             "seed": seed or 0,
@@ -217,6 +228,9 @@ class Job:
             self.options["seed"] = self.imputer.random_state
         else:
             self.imputer = self._new_imputer()
+        self.rules = getattr(self.imputer, "rules_", None)
+        if "rules" in self.inputs:
+            self.rules = self._reviewed_rules(self.inputs["rules"])
         description = self.inputs.get("survey") or getattr(self.imputer, "schema_", None)
         source = read_survey(
             self.inputs["data"],
@@ -225,16 +239,18 @@ class Job:
             skip_mask=self.inputs.get("skip_mask"),
             unlisted=self.options["unlisted"],
         )
-        self.rules = getattr(self.imputer, "rules_", None)
-        if "rules" in self.inputs:
-            from tabsoda.skips.rule_set import RuleSet
-
-            self.rules = RuleSet.from_toml(self.inputs["rules"])
         if self.rules is not None:
-            source = _with_rules(source, self.rules)
+            source = apply_rules(source, self.rules, from_model="rules" not in self.inputs)
         if self.options.get("mine"):
-            source, self.rules = _mined(source)
+            source, self.rules = mine_rules(source)
         self.source = source
+
+    def _reviewed_rules(self, path: Path) -> RuleSet:
+        from tabsoda.skips.rule_set import RuleSet
+
+        rules = RuleSet.from_toml(path)
+        require_review(rules, str(path), accept_all=self.options["accept_all"])
+        return rules
 
     def _new_imputer(self) -> TabSODAImputer:
         from tabsoda.cli.impute_settings import parse_settings
@@ -302,36 +318,3 @@ class Job:
             sys.stderr.write("Finished rounds are kept: the same command goes on after them.\n")
             raise
         return result, time.perf_counter() - start
-
-
-def _with_rules(source: Survey, rules: RuleSet) -> Survey:
-    """Apply rules, and record how many of them nobody has looked at."""
-    from tabsoda.skips.rules import RuleStatus
-
-    states = rules.apply(source.table)
-    added = int(states.skipped.sum() - source.states.skipped.sum())
-    source.events.add(
-        "skips", "skips taken from rules", detail=f"{added} cells by {len(rules.active)} rules"
-    )
-    proposed = sum(rule.status is RuleStatus.PROPOSED for rule in rules)
-    if proposed:
-        detail = f"{proposed} of {len(rules)} rules are neither approved nor rejected"
-        source.events.add("skips", "unreviewed rules applied", detail=detail)
-    rejected = len(rules) - len(rules.active)
-    if rejected:
-        source.events.add("skips", "rejected rules not applied", detail=f"{rejected} rules")
-    return source.with_states(states)
-
-
-def _mined(source: Survey) -> tuple[Survey, RuleSet]:
-    from tabsoda._version import __version__
-    from tabsoda.skips.miner import SkipMiner
-    from tabsoda.skips.rule_set import Provenance, RuleSet
-
-    with progress("Mining") as report:
-        found = SkipMiner().mine(source.table, report)
-    source.events.extend(found.events)
-    source.events.add("skips", "rules mined", detail=f"{len(found.rules)} rules")
-    origin = Provenance(source.source, source.table.shape[0], "purity", __version__)
-    rules = RuleSet.from_mined(found, source.table.columns, origin)
-    return source.with_states(found.states), rules

@@ -44,13 +44,26 @@ _HEADER = """\
 
 def load_rules(path: Path) -> RuleSet:
     """Read a rules file; see :meth:`RuleSet.from_toml`."""
-    document = parse_document(_read_toml(path), path.name, FORMAT)
+    return rules_from_document(_read_toml(path), path.name)
+
+
+def rules_from_document(content: dict[str, Any], file: str) -> RuleSet:
+    """Make rules of the plain values of a rules file, or say what is wrong with them.
+
+    Parameters
+    ----------
+    content : dict
+        As :func:`to_document` returns it, or as the file holds it.
+    file : str
+        The file's name, for messages.
+    """
+    document = parse_document(content, file, FORMAT)
     try:
         return _from_document(document)
     except InputError as error:
         subject = "" if error.column is None else f"Column '{error.column}' "
         raise InputError(
-            f"The rules file '{path.name}' cannot be used. {subject}{error.problem}",
+            f"The rules file '{file}' cannot be used. {subject}{error.problem}",
             found=error.found,
             expected=error.expected,
             next_step=error.next_step,

@@ -1,0 +1,140 @@
+"""``tabsoda impute``: no interruption, full disk or foreign folder spoils anything."""
+
+import json
+import signal
+
+import polars as pl
+import pytest
+from impute_runs import (
+    assert_complete,
+    contents,
+    impute,
+    impute_arguments,
+    refused,
+    start,
+    wait_for,
+    write_survey,
+)
+
+from tabsoda import TabSODAImputer
+from tabsoda.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    return write_survey(tmp_path_factory.mktemp("survey"))
+
+
+def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
+    arguments = impute_arguments(survey, tmp_path / "out", em__rounds="8")
+    process = start(arguments)
+    wait_for(tmp_path / "out" / ".checkpoint" / "round.json", process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Finished rounds are kept" in err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".checkpoint"]
+    done = json.loads((tmp_path / "out" / ".checkpoint" / "round.json").read_text())["round"]
+    assert 1 <= done < 8
+
+    main(arguments)
+    assert_complete(tmp_path / "out")
+    events = json.loads((tmp_path / "out" / "manifest.json").read_text())["events"]
+    resumed = [event["detail"] for event in events if event["decision"] == "resumed"]
+    assert resumed == [f"after round {done}"]
+    impute(survey, tmp_path / "whole", em__rounds="8")
+    tables, _ = contents(tmp_path / "out")
+    expected, _ = contents(tmp_path / "whole")
+    assert all(tables[name].equals(expected[name]) for name in expected)
+
+
+@pytest.mark.slow
+def test_killed_while_writing_nothing_passes_for_a_result(survey, tmp_path):
+    out = tmp_path / "out"
+    arguments = impute_arguments(survey, out, "-m", "150")
+    process = start(arguments)
+    wait_for(out / ".writing" / "imputations" / "020.parquet", process)
+    process.kill()
+    process.communicate(timeout=60)
+    assert not (out / "manifest.json").exists()
+    assert not (out / "point.parquet").exists()
+    main(arguments)
+    assert_complete(out)
+
+
+def test_no_room_for_a_round_is_told(survey, tmp_path):
+    out = tmp_path / "out"
+    arguments = impute_arguments(survey, out, "-m", "1")
+
+    def limit_file_size():
+        import resource
+
+        # Less than a round takes.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+
+    process = start(arguments, preexec_fn=limit_file_size)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 2, err
+    message = " ".join(err.split())
+    assert "cannot be written to" in message
+    assert "File too large" in message
+    assert not list(out.glob("[!.]*"))
+    main(arguments)
+    assert_complete(out)
+
+
+def test_no_room_for_the_result_keeps_the_earlier_one(survey, tmp_path, capsys, monkeypatch):
+    impute(survey, tmp_path, "-m", "1")
+
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_parquet", full)
+        message = refused(capsys, *impute_arguments(survey, tmp_path, "--seed", "5", "--force"))
+    assert "No space left on device" in message
+    assert json.loads((tmp_path / "manifest.json").read_text())["options"]["seed"] == 0
+    # The rounds are kept beside it, so that nothing has to be computed again.
+    assert (tmp_path / ".checkpoint" / "round.json").exists()
+    impute(survey, tmp_path, "--seed", "5", "--force")
+    assert_complete(tmp_path)
+
+
+def test_folders_that_are_not_free(survey, tmp_path, capsys):
+    (tmp_path / "done").mkdir()
+    (tmp_path / "done" / "manifest.json").write_text("{}")
+    assert "finished result" in refused(capsys, *impute_arguments(survey, tmp_path / "done"))
+    (tmp_path / "mine.txt").write_text("keep")
+    assert "is not empty" in refused(capsys, *impute_arguments(survey, tmp_path))
+    assert "is a file" in refused(capsys, *impute_arguments(survey, tmp_path / "mine.txt" / "x"))
+    assert "holds the data itself" in refused(capsys, *impute_arguments(survey, survey, "--force"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["done", "mine.txt"]
+
+
+def test_an_unfinished_run_of_another_command_is_left_alone(survey, tmp_path, capsys, monkeypatch):
+    def stopped(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TabSODAImputer, "impute", stopped)
+        with pytest.raises(SystemExit):
+            impute(survey, tmp_path, "--seed", "1")
+    before = (tmp_path / ".checkpoint" / "round.safetensors").read_bytes()
+    message = refused(capsys, *impute_arguments(survey, tmp_path, "--seed", "2"))
+    assert "unfinished run of another command. Found: seed 1 there, 2 now" in message
+    other = refused(
+        capsys, *impute_arguments(survey, tmp_path, "--seed", "1", "--rules", survey / "rules.toml")
+    )
+    assert "another command" in other
+    assert (tmp_path / ".checkpoint" / "round.safetensors").read_bytes() == before
+    impute(survey, tmp_path, "--seed", "2", "--force")
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["options"]["seed"] == 2
+    assert "resumed" not in [event["decision"] for event in manifest["events"]]
+
+
+def test_force_replaces_a_result_whole(survey, tmp_path):
+    impute(survey, tmp_path, "-m", "3")
+    impute(survey, tmp_path, "-m", "1", "--force")
+    assert_complete(tmp_path)
+    assert len(list((tmp_path / "imputations").iterdir())) == 1
