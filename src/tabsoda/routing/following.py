@@ -1,0 +1,260 @@
+"""Imputing so that every draw keeps to the rules: gates first, then what hangs on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import keyed_uniforms, row_keys, stream_key
+from tabsoda.em.engine import Engine
+from tabsoda.events import EventLog
+from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.routing.route_model import RouteModels
+from tabsoda.routing.settling import Choose, Settled, Settler
+from tabsoda.routing.unresolved import Unresolved, find_unresolved
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.table import CodedTable
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Follower:
+    """Imputes tables under rules.
+
+    Rows in which nothing hangs on a missing gate are imputed as they are, by the engine alone.
+    In the others a draw settles the routing first (:class:`~tabsoda.routing.settling.Settler`),
+    and then lets the engine draw the answers under the states that follow.
+
+    Attributes
+    ----------
+    engine : Engine
+    rules : RuleSet
+    models : RouteModels
+    """
+
+    engine: Engine
+    rules: RuleSet
+    models: RouteModels
+
+    def impute(
+        self,
+        table: CodedTable,
+        n_draws: int = 0,
+        report: Report | None = None,
+        events: EventLog | None = None,
+    ) -> tuple[ImputedCells, RoutingRecord]:
+        """Estimate every missing cell and draw it; NaN where a cell is skipped.
+
+        Parameters
+        ----------
+        table : CodedTable
+            With the rules applied; see :func:`~tabsoda.routing.unresolved.reopened`.
+        n_draws : int
+        report : callable, optional
+        events : EventLog, optional
+        """
+        fillable = self.engine.model.codec.fillable
+        unresolved = find_unresolved(table, self.rules, fillable)
+        concerned = np.flatnonzero(unresolved.rows)
+        others = np.flatnonzero(~unresolved.rows)
+        rows, positions = np.nonzero(table.states.missing & fillable)
+        in_concerned = unresolved.rows[rows]
+        estimates = np.empty((n_draws + 2, rows.size))
+        share = others.size / max(table.shape[0], 1)
+        plain = self.engine.impute(table.rows(others), n_draws, _part(report, 0.0, share), events)
+        estimates[:, ~in_concerned] = np.vstack([plain.mode, plain.median, plain.draws])
+        counts: Counter[tuple[str, str]] = Counter()
+        skipped = [0] * (n_draws + 1)
+        if concerned.size:
+            part = _Concerned.of(self, table, unresolved, concerned)
+            told = _part(report, share, 1.0)
+            where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
+            mode, median, settled = part.point()
+            skipped[0] = part.n_skipped(settled)
+            estimates[0, in_concerned], estimates[1, in_concerned] = mode[where], median[where]
+            for number in range(1, n_draws + 1):
+                if told is not None:
+                    told(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
+                drawn, settled = part.draw(number)
+                estimates[number + 1, in_concerned] = drawn[where]
+                skipped[number] = part.n_skipped(settled)
+                counts.update(settled.counts)
+        cells = ImputedCells(rows, positions, estimates[2:], estimates[0], estimates[1])
+        record = RoutingRecord(
+            "follow",
+            int(unresolved.gates.sum()),
+            int(unresolved.followers.sum()),
+            int(unresolved.withheld.sum()),
+            tuple(skipped[1:]),
+            skipped[0],
+            dict(counts),
+        )
+        if events is not None:
+            tell_routing(record, events)
+        return cells, record
+
+
+@dataclass(frozen=True, eq=False)
+class _Concerned:
+    """The rows of a table whose routing differs from draw to draw.
+
+    Attributes
+    ----------
+    engine : Engine
+    settler : Settler
+    keys : ndarray of int64, shape (n_rows,)
+        Those of the table as it was given, so that noise does not depend on what was settled.
+    """
+
+    engine: Engine
+    settler: Settler
+    keys: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        follower: Follower,
+        table: CodedTable,
+        unresolved: Unresolved,
+        rows: NDArray[np.int64],
+    ) -> _Concerned:
+        masks = (unresolved.followers, unresolved.withheld, unresolved.contested, unresolved.gates)
+        settler = Settler(
+            table.rows(rows),
+            Unresolved(*(mask[rows] for mask in masks)),
+            follower.rules,
+            follower.models,
+            follower.engine.model.codec.fillable,
+        )
+        keys = row_keys(table.values, table.states.states)[rows]
+        return cls(follower.engine, settler, keys)
+
+    def n_skipped(self, settled: Settled) -> int:
+        """Count the cells that were missing and are skipped now."""
+        now = settled.table.states.skipped & self.settler.table.states.missing
+        return int(now.sum())
+
+    def draw(self, number: int) -> tuple[Values, Settled]:
+        """Draw every missing cell once, NaN at skips."""
+        settled = self.settler.settle(self._by_noise(number))
+        values = self.engine.draw(settled.table, number, self.keys)
+        off, levels = self._off_route(values, settled, self._by_noise(number, "answer"))
+        if off.any():
+            rows = np.flatnonzero(off.any(axis=1))
+            # All gates of the row are held, or the second draw might leave the route elsewhere.
+            held = (settled.routes >= 0) & ~settled.table.states.skipped
+            moved = _with_answers(settled.table, np.where(off, levels, values), held).rows(rows)
+            values[rows] = self.engine.draw(moved, number, self.keys[rows])
+        return values, settled
+
+    def point(self) -> tuple[Values, Values, Settled]:
+        """Estimate every missing cell under the most probable routes: mode, median, states."""
+        settled = self.settler.settle(_most_probable)
+        cells = self.engine.impute(settled.table)
+        estimates = []
+        for values in (cells.mode, cells.median):
+            filled = settled.table.values.copy()
+            filled[cells.rows, cells.positions] = values
+            off, levels = self._off_route(filled, settled, _most_probable)
+            estimates.append(np.where(off, levels, filled))
+        return estimates[0], estimates[1], settled
+
+    def _by_noise(self, number: int, use: str = "route") -> Choose:
+        key = stream_key(self.engine.model.seed, use, number)
+        n_columns = self.settler.table.shape[1]
+        uniforms = keyed_uniforms(key, torch.from_numpy(self.keys), n_columns).numpy()
+
+        def choose(
+            probabilities: Values, position: int, rows: NDArray[np.int64]
+        ) -> NDArray[np.int64]:
+            below = np.cumsum(probabilities, axis=1)[:, :-1]
+            chosen = (uniforms[rows, position][:, None] >= below).sum(axis=1)
+            # Rounding may leave the sum short of 1; what is impossible is never chosen.
+            possible = probabilities[np.arange(rows.size), chosen] > 0
+            return np.where(possible, chosen, probabilities.argmax(axis=1))
+
+        return choose
+
+    def _off_route(
+        self, values: Values, settled: Settled, choose: Choose
+    ) -> tuple[NDArray[np.bool_], Values]:
+        """Say which gates were drawn off their route, and which answer on it to take instead."""
+        off = np.zeros(values.shape, dtype=bool)
+        for position, routes in self.settler.gate_routes.items():
+            taken = settled.routes[:, position]
+            off[:, position] = (taken >= 0) & (routes.of_values(values[:, position]) != taken)
+        answers = np.full(values.shape, np.nan)
+        concerned = np.flatnonzero(off.any(axis=1))
+        levels = [p for p, r in self.settler.gate_routes.items() if r.column.is_categorical]
+        odds = (
+            self.engine.level_probabilities(settled.table.rows(concerned))
+            if off[:, levels].any()
+            else {}
+        )
+        for position, routes in self.settler.gate_routes.items():
+            rows = np.flatnonzero(off[:, position])
+            taken = settled.routes[rows, position]
+            if not routes.column.is_categorical:
+                answers[rows, position] = routes.nearest(values[rows, position], taken)
+            elif rows.size:
+                on_route = routes.route_of_level[None, :] == taken[:, None]
+                given = odds.get(position, np.zeros((concerned.size, on_route.shape[1])))
+                # A level with no chance at all still beats one that is off the route.
+                weight = (given[np.searchsorted(concerned, rows)] + 1e-9) * on_route
+                weight /= weight.sum(axis=1, keepdims=True)
+                answers[rows, position] = choose(weight, position, rows)
+        return off, answers
+
+
+def tell_routing(record: RoutingRecord, events: EventLog) -> None:
+    """Record what following the rules decided."""
+    if record.gates:
+        detail = (
+            f"{record.gates} missing gates, {record.followers} cells hang on them;"
+            f" {record.mean_skipped:.1f} cells skipped on average over {len(record.skipped)} draws"
+        )
+        events.add("routing", "followers settled by drawn gates", detail=detail)
+    if record.withheld:
+        detail = f"{record.withheld} cells of respondents who were not there, but led past"
+        events.add("routing", "skipped in completed tables", detail=detail)
+    draws = max(len(record.skipped), 1)
+    if record.total("ruled_out"):
+        detail = f"{record.total('ruled_out') / draws:.1f} times a draw, by followers asked"
+        events.add("routing", "answers of gates ruled out", detail=detail)
+    if record.total("conflict"):
+        detail = f"{record.total('conflict') / draws:.1f} cells a draw: no answer avoids it"
+        events.add("routing", "conflicts left", detail=detail)
+
+
+def _most_probable(
+    probabilities: Values, position: int, rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    return np.asarray(probabilities.argmax(axis=1))
+
+
+def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) -> CodedTable:
+    """Return the table with some missing cells answered."""
+    states = table.states
+    answered = states.answered | where
+    new = type(states).from_masks(answered, states.skipped, states.names, states.reasons)
+    return CodedTable(table.columns, np.where(where, answers, table.values), new)
+
+
+def _part(report: Report | None, start: float, end: float) -> Report | None:
+    """Return a report of one part of the work."""
+    if report is None:
+        return None
+
+    def tell(done: int, total: int, what: str) -> None:
+        report(round(1000 * (start + (end - start) * done / total)), 1000, what)
+
+    return tell

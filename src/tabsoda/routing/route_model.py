@@ -1,0 +1,175 @@
+"""How probable each route of a gate is, from the answers that do not hang on it.
+
+The engine is told which cells are skipped, so that a missing gate whose followers stand as
+missing looks to it like one that was answered with "yes". Who is led past is therefore predicted
+here, by penalised logistic regressions that see neither the followers nor their states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.files import atomic_path
+from tabsoda._internal.randomness import row_keys
+from tabsoda.errors import InputError
+from tabsoda.routing.predictors import Predictors
+from tabsoda.routing.routes import GateRoutes, descendants, gate_routes
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.table import CodedTable
+
+# Strength of the data against the penalty; features are standardised.
+_INVERSE_PENALTY = 0.05
+# More rows make the probabilities no better, but the fit longer.
+_MOST_ROWS = 20_000
+# Log odds of a route that nobody took: never drawn unless every other one is ruled out.
+_NEVER = -30.0
+
+
+@dataclass(frozen=True, eq=False)
+class RouteModels:
+    """One regression for each gate.
+
+    Attributes
+    ----------
+    predictors : Predictors
+    gate, route : ndarray of int64, shape (n_outcomes,)
+        Which gate and route each row of coefficients is about.
+    coefficients : ndarray of float64, shape (n_outcomes, p + 1)
+        The last one is the constant.
+    partition : ndarray of float64
+        What routes the gates had, and what hung on them; see :meth:`fits`.
+    """
+
+    predictors: Predictors
+    gate: NDArray[np.int64]
+    route: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    partition: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, table: CodedTable, rules: RuleSet) -> RouteModels:
+        """Learn from the rows in which a gate is answered; the order of rows does not matter.
+
+        Parameters
+        ----------
+        table : CodedTable
+            With the rules applied.
+        rules : RuleSet
+        """
+        order = np.argsort(row_keys(table.values, table.states.states), kind="stable")
+        sample = table.rows(order[:_MOST_ROWS])
+        routes, below = gate_routes(rules, table), descendants(rules, table)
+        predictors = Predictors.of(sample, routes)
+        features = predictors.of_table(sample, routes)
+        gates: list[int] = []
+        numbers: list[int] = []
+        coefficients = []
+        for position, found in routes.items():
+            taken = found.of_values(sample.values[:, position])
+            hangs_on_gate = np.isin(predictors.source, [position, *below[position]])
+            fitted = _regression(features, taken, found.n_routes, ~hangs_on_gate)
+            gates += [position] * found.n_routes
+            numbers += range(found.n_routes)
+            coefficients.append(fitted)
+        return cls(
+            predictors,
+            np.array(gates, dtype=np.int64),
+            np.array(numbers, dtype=np.int64),
+            np.vstack(coefficients) if coefficients else np.zeros((0, predictors.source.size + 1)),
+            _partition(rules, table),
+        )
+
+    def fits(self, rules: RuleSet, table: CodedTable) -> bool:
+        """Whether these regressions are about the routes that the rules define."""
+        return np.array_equal(self.partition, _partition(rules, table))
+
+    def probabilities(self, features: NDArray[np.float32], position: int) -> NDArray[np.float64]:
+        """Return how probable the routes of the gate at a position are; (n_rows, n_routes)."""
+        mine = self.coefficients[self.gate == position]
+        odds = features @ mine[:, :-1].T + mine[:, -1]
+        odds = np.exp(odds - odds.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def save(self, path: Path) -> None:
+        """Write to a safetensors file."""
+        from safetensors.numpy import save_file
+
+        parts = {
+            "source": self.predictors.source,
+            "kind": self.predictors.kind,
+            "which": self.predictors.which,
+            "mean": self.predictors.mean,
+            "scale": self.predictors.scale,
+            "gate": self.gate,
+            "route": self.route,
+            "coefficients": self.coefficients,
+            "partition": self.partition,
+        }
+        with atomic_path(path) as temporary:
+            save_file({name: np.ascontiguousarray(part) for name, part in parts.items()}, temporary)
+
+    @classmethod
+    def load(cls, path: Path) -> RouteModels:
+        """Read what :meth:`save` wrote."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        try:
+            parts = load_file(path)
+            names = ("source", "kind", "which", "mean", "scale")
+            predictors = Predictors(*(parts[name] for name in names))
+            return cls(
+                predictors,
+                *(parts[name] for name in ("gate", "route", "coefficients", "partition")),
+            )
+        except (OSError, KeyError, SafetensorError) as error:
+            raise InputError(
+                f"The model file '{path}' cannot be read",
+                found=f"{type(error).__name__}: {error}",
+                expected="a model as save writes it",
+                next_step="Save the model again, or fit it again",
+            ) from error
+
+
+def _regression(
+    features: NDArray[np.float32],
+    taken: NDArray[np.int64],
+    n_routes: int,
+    allowed: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Return coefficients and constant of every route, shape (n_routes, p + 1)."""
+    from sklearn.linear_model import LogisticRegression
+
+    result = np.zeros((n_routes, features.shape[1] + 1))
+    answered = taken >= 0
+    seen = np.unique(taken[answered])
+    result[:, -1] = _NEVER
+    result[seen, -1] = 0.0
+    if seen.size < 2:
+        return result
+    # Loose, because probabilities of a per cent more or less are not what imputations turn on.
+    model = LogisticRegression(C=_INVERSE_PENALTY, tol=1e-3, max_iter=300)
+    model.fit(features[answered][:, allowed].astype(np.float64), taken[answered])
+    weights = np.zeros((seen.size, features.shape[1] + 1))
+    places = np.append(np.flatnonzero(allowed), features.shape[1])
+    fitted = np.column_stack([model.coef_, model.intercept_])
+    # Two routes share one row of coefficients, the odds of the second against the first.
+    weights[1 if seen.size == 2 else slice(None), places] = fitted
+    result[seen] = weights
+    return result
+
+
+def _partition(rules: RuleSet, table: CodedTable) -> NDArray[np.float64]:
+    """Return as numbers what the regressions depend on: routes, and what hangs on which gate."""
+    routes: dict[int, GateRoutes] = gate_routes(rules, table)
+    below = descendants(rules, table)
+    parts: list[NDArray[np.float64]] = []
+    for position, found in routes.items():
+        hanging = np.array(sorted(below[position]), dtype=np.float64)
+        listed = (np.array([position]), found.edges, found.route_of_level, hanging)
+        parts += [np.append(part.astype(np.float64), -1.0) for part in listed]
+    return np.concatenate(parts) if parts else np.empty(0)

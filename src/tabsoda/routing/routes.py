@@ -1,0 +1,123 @@
+"""The routes of a gate: answers that all rules treat alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.schema.column import Column
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition
+from tabsoda.states.cell_states import CellState
+from tabsoda.table import CodedTable
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GateRoutes:
+    """One gate's answers, sorted by where they lead.
+
+    Attributes
+    ----------
+    column : Column
+    edges : ndarray of float64, shape (n_edges,)
+        Bounds that rules put on a number, ascending; empty for levels.
+    route_of_level : ndarray of int64, shape (n_levels,)
+        The route of every level; empty for numbers.
+    examples : ndarray of float64, shape (n_routes,)
+        An answer of each route, coded as in :class:`~tabsoda.table.CodedTable`.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import ColumnKind
+    >>> smokes = Column("smokes", ColumnKind.NOMINAL, ("daily", "less", "never"))
+    >>> routes = GateRoutes.of(smokes, [Condition("smokes", ("never",))])
+    >>> routes.of_values(np.array([0.0, 1.0, 2.0])).tolist()
+    [0, 0, 1]
+    """
+
+    column: Column
+    edges: Values
+    route_of_level: NDArray[np.int64]
+    examples: Values
+
+    @classmethod
+    def of(cls, column: Column, conditions: list[Condition]) -> GateRoutes:
+        """Sort the answers of a column by which of the conditions they fulfil."""
+        if column.is_categorical:
+            edges, answers = np.empty(0), np.arange(column.n_levels, dtype=np.float64)
+        else:
+            bounds = {b for c in conditions for b in (c.above, c.up_to) if b is not None}
+            edges = np.array(sorted(bounds), dtype=np.float64)
+            # An answer on an edge belongs below it: conditions read above < answer <= up_to.
+            answers = np.append(edges, edges[-1] + 1.0) if edges.size else np.zeros(1)
+        if not column.is_categorical:
+            return cls(column, edges, np.empty(0, dtype=np.int64), answers)
+        states = np.full(answers.size, CellState.ANSWERED, dtype=np.uint8)
+        held = [c.holds_for(column, answers, states) for c in conditions]
+        patterns = np.column_stack(held) if held else np.zeros((answers.size, 1), dtype=bool)
+        # In order of appearance, so that routes do not depend on how rules are ordered.
+        _, first, inverse = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))
+        return cls(column, edges, rank[inverse.ravel()].astype(np.int64), answers[np.sort(first)])
+
+    @property
+    def n_routes(self) -> int:
+        """Number of routes."""
+        return self.examples.size
+
+    def of_values(self, values: Values) -> NDArray[np.int64]:
+        """Return the route of each answer, shape (n,); -1 where there is none."""
+        known = ~np.isnan(values)
+        routes = np.full(values.shape, -1, dtype=np.int64)
+        if self.column.is_categorical:
+            routes[known] = self.route_of_level[values[known].astype(np.int64)]
+        else:
+            routes[known] = np.searchsorted(self.edges, values[known], side="left")
+        return routes
+
+    def only_answer(self) -> Values:
+        """Return the answer of each route that has just one, NaN for the others; (n_routes,)."""
+        if not self.column.is_categorical:
+            return np.full(self.n_routes, np.nan)
+        counts = np.bincount(self.route_of_level, minlength=self.n_routes)
+        return np.where(counts == 1, self.examples, np.nan)
+
+    def nearest(self, values: Values, routes: NDArray[np.int64]) -> Values:
+        """Return the number nearest to each value that lies on the route asked for.
+
+        Whole where a whole number lies on the route: just above a bound comes the next one.
+        """
+        lower = np.append(-np.inf, self.edges)[routes]
+        upper = np.append(self.edges, np.inf)[routes]
+        above = np.where(np.floor(lower) + 1 <= upper, np.floor(lower) + 1, (lower + upper) / 2)
+        return np.where(values > upper, upper, np.where(values <= lower, above, values))
+
+
+def gate_routes(rules: RuleSet, table: CodedTable) -> dict[int, GateRoutes]:
+    """Return the routes of every gate of an active rule, by its position in the table."""
+    conditions: dict[str, list[Condition]] = {}
+    for rule in rules.active:
+        for path in rule.any_of:
+            for condition in path:
+                if condition.asks_for_answer:
+                    conditions.setdefault(condition.column, []).append(condition)
+    return {
+        table.names.index(name): GateRoutes.of(table.columns[table.names.index(name)], found)
+        for name, found in conditions.items()
+    }
+
+
+def descendants(rules: RuleSet, table: CodedTable) -> dict[int, frozenset[int]]:
+    """Return, for every gate, the positions of all columns that hang on it, near or far."""
+    place = {name: position for position, name in enumerate(table.names)}
+    below: dict[int, set[int]] = {}
+    # From the last target to the first: what hangs on a target is known before its gates come.
+    for rule in reversed(rules.active):
+        target = place[rule.target]
+        for name in rule.gates:
+            below.setdefault(place[name], set()).update({target}, below.get(target, set()))
+    return {gate: frozenset(found) for gate, found in below.items()}

@@ -1,0 +1,188 @@
+"""Settling one draw: which way each missing gate leads, and what is skipped then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.routing.record import add_counts
+from tabsoda.routing.route_model import RouteModels
+from tabsoda.routing.routes import descendants, gate_routes
+from tabsoda.routing.unresolved import Unresolved, once_filled
+from tabsoda.skips.forward import was_asked
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.states.cell_states import CellState
+from tabsoda.table import CodedTable
+
+Mask = NDArray[np.bool_]
+# choose(probabilities, position, rows) -> routes; of shape (n, n_routes), (), (n,) and (n,).
+Choose = Callable[[NDArray[np.float64], int, NDArray[np.int64]], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A table whose routing is settled, before its answers are drawn.
+
+    Attributes
+    ----------
+    table : CodedTable
+        Followers skipped or missing; gates answered where their route has one answer only.
+    routes : ndarray of int64, shape (n_rows, n_columns)
+        The route each missing gate takes; -1 elsewhere.
+    counts : Counter of (rule, kind)
+        See :class:`~tabsoda.routing.record.RoutingRecord`.
+    """
+
+    table: CodedTable
+    routes: NDArray[np.int64]
+    counts: Counter[tuple[str, str]]
+
+
+class Settler:
+    """Settles draws of one table, one after the other.
+
+    Parameters
+    ----------
+    table : CodedTable
+        The rows concerned, with the rules applied.
+    unresolved : Unresolved
+        Of the same rows.
+    rules : RuleSet
+    models : RouteModels
+    fillable : ndarray of bool, shape (n_columns,)
+    """
+
+    def __init__(
+        self,
+        table: CodedTable,
+        unresolved: Unresolved,
+        rules: RuleSet,
+        models: RouteModels,
+        fillable: Mask,
+    ) -> None:
+        self.table, self.unresolved, self.models = table, unresolved, models
+        self.gate_routes = gate_routes(rules, table)
+        self._below = descendants(rules, table)
+        self._asked = was_asked(table.states)
+        self._place = {name: position for position, name in enumerate(table.names)}
+        self._rules: dict[int, list[SkipRule]] = {}
+        for rule in once_filled(rules, table, fillable):
+            self._rules.setdefault(self._place[rule.target], []).append(rule)
+        # Columns of a rule set are in questionnaire order, whatever the order of the table.
+        self._order = [self._place[column.name] for column in rules.columns]
+        self._features = models.predictors.of_table(table, self.gate_routes)
+
+    def settle(self, choose: Choose) -> Settled:
+        """Go forward through the questionnaire: skip followers, then choose routes of gates."""
+        values, states = self.table.values.copy(), self.table.states.states.copy()
+        features = self._features.copy()
+        taken = np.full(self.table.shape, -1, dtype=np.int64)
+        counts: Counter[tuple[str, str]] = Counter()
+        for position in self._order:
+            for rule in self._rules.get(position, ()):
+                fired = rule.fires_where(lambda c: self._holds(c, values, states))
+                open_now = ~self._asked[:, position] & (states[:, position] == CellState.MISSING)
+                states[fired & open_now, position] = CellState.SKIPPED
+                add_counts(counts, rule.identifier, "skipped", (fired & open_now).sum())
+            if position not in self.gate_routes:
+                continue
+            was_missing = self.table.states.missing[:, position]
+            skipped = np.flatnonzero(was_missing & (states[:, position] == CellState.SKIPPED))
+            self.models.predictors.settle(features, skipped, position, np.full(skipped.size, -1))
+            still = states[:, position] == CellState.MISSING
+            rows = np.flatnonzero(still & self.unresolved.gates[:, position])
+            if not rows.size:
+                continue
+            odds = self.models.probabilities(features[rows], position)
+            broken = self._broken(rows, position, values, states)
+            free = _least_broken(broken, odds.shape)
+            odds = np.where(free, odds, 0.0)
+            route = choose(odds / odds.sum(axis=1, keepdims=True), position, rows)
+            for name, leads_past in broken.items():
+                add_counts(counts, name, "ruled_out", (leads_past & ~free).any(axis=1).sum())
+                met = leads_past[np.arange(rows.size), route]
+                add_counts(counts, name, "conflict", met.sum())
+            taken[rows, position] = route
+            values[rows, position] = self.gate_routes[position].examples[route]
+            states[rows, position] = CellState.ANSWERED
+            self.models.predictors.settle(features, rows, position, route)
+        return Settled(self._table(values, states, taken), taken, counts)
+
+    def _holds(
+        self, condition: Condition, values: NDArray[np.float64], states: NDArray[np.uint8]
+    ) -> Mask:
+        gate = self._place[condition.column]
+        return condition.holds_for(self.table.columns[gate], values[:, gate], states[:, gate])
+
+    def _broken(
+        self,
+        rows: NDArray[np.int64],
+        position: int,
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+    ) -> dict[str, Mask]:
+        """Say which routes of a gate lead past a question that was asked.
+
+        Routes are followed to the end: a follower that is skipped can be a gate itself.
+
+        Returns
+        -------
+        dict of str to ndarray of bool, shape (n_rows, n_routes)
+            By rule. What known answers lead past in any case is not counted.
+        """
+        examples = self.gate_routes[position].examples
+        before = self._fired(rows, position, values[rows], states[rows])
+        broken = {name: np.zeros((rows.size, examples.size), dtype=bool) for name in before}
+        for route, example in enumerate(examples):
+            tried, trial = values[rows], states[rows]
+            tried[:, position], trial[:, position] = example, CellState.ANSWERED
+            for name, fired in self._fired(rows, position, tried, trial).items():
+                broken[name][:, route] = fired & ~before[name]
+        return broken
+
+    def _fired(
+        self,
+        rows: NDArray[np.int64],
+        position: int,
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+    ) -> dict[str, Mask]:
+        """Return where each rule below a gate leads past a question that was asked."""
+        fired = {}
+        for target in self._order:
+            if target not in self._below[position]:
+                continue
+            asked = self._asked[rows, target]
+            for rule in self._rules[target]:
+                fires = rule.fires_where(lambda c: self._holds(c, values, states))
+                open_now = ~asked & (states[:, target] == CellState.MISSING)
+                states[fires & open_now, target] = CellState.SKIPPED
+                fired[rule.identifier] = fires & asked
+        return fired
+
+    def _table(
+        self, values: NDArray[np.float64], states: NDArray[np.uint8], taken: NDArray[np.int64]
+    ) -> CodedTable:
+        """Return the settled table: gates answered only where their route leaves no choice."""
+        original = self.table.states
+        answered = original.answered.copy()
+        values = np.where(answered, values, np.nan)
+        for position, routes in self.gate_routes.items():
+            rows = np.flatnonzero(taken[:, position] >= 0)
+            only = routes.only_answer()[taken[rows, position]]
+            values[rows, position] = only
+            answered[rows, position] = ~np.isnan(only)
+        skipped = states == CellState.SKIPPED
+        result = type(original).from_masks(answered, skipped, original.names, original.reasons)
+        return CodedTable(self.table.columns, values, result)
+
+
+def _least_broken(broken: dict[str, Mask], shape: tuple[int, ...]) -> Mask:
+    """Return the routes that break fewest rules, which is none wherever that is possible."""
+    total = sum(broken.values(), np.zeros(shape, dtype=np.int64))
+    return np.asarray(total == total.min(axis=1, keepdims=True))

@@ -1,0 +1,145 @@
+"""Which cells hang on gates that nobody answered: routing with three truth values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.forward import was_asked
+from tabsoda.skips.rule_checks import require_same_survey
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.states.cell_states import CellState
+from tabsoda.table import CodedTable
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Unresolved:
+    """What rules leave open in a table; masks of shape (n_rows, n_columns).
+
+    Attributes
+    ----------
+    followers : ndarray of bool
+        Missing cells that the missing answer of a gate may or may not lead past.
+    withheld : ndarray of bool
+        Missing cells that known answers lead past, left missing because the respondent was not
+        there.
+    contested : ndarray of bool
+        Cells that were asked, and which the missing answer of a gate could lead past.
+    gates : ndarray of bool
+        Missing cells on which a follower or a contested cell hangs.
+    """
+
+    followers: Mask
+    withheld: Mask
+    contested: Mask
+    gates: Mask
+
+    @property
+    def rows(self) -> Mask:
+        """The rows that differ between draws in what is skipped, or could; shape (n_rows,)."""
+        return np.asarray((self.withheld | self.gates).any(axis=1))
+
+
+def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unresolved:
+    """Follow the rules forward, keeping apart what is certain and what is possible.
+
+    Parameters
+    ----------
+    table : CodedTable
+        With the rules applied, as :func:`reopened` leaves it.
+    rules : RuleSet
+    fillable : ndarray of bool, shape (n_columns,)
+        Columns whose missing cells will be imputed; gates of the others stay blank.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> ever = Column("ever", ColumnKind.NOMINAL, ("yes", "no"))
+    >>> often = Column("often", ColumnKind.CONTINUOUS)
+    >>> table = CodedTable.from_values((ever, often), np.array([[np.nan, np.nan], [0, np.nan]]))
+    >>> rules = RuleSet((SkipRule("r1", "often", ((Condition("ever", ("no",)),),)),), (ever, often))
+    >>> found = find_unresolved(table, rules, np.ones(2, dtype=bool))
+    >>> found.followers[:, 1].tolist(), found.gates[:, 0].tolist()
+    ([True, False], [True, False])
+    """
+    require_same_survey(rules.active, rules.column_of, table.columns)
+    place = {name: position for position, name in enumerate(table.names)}
+    states = table.states.states.copy()
+    asked = was_asked(table.states)
+    unknown = table.states.missing & fillable
+    followers, withheld, contested, gates = (np.zeros(table.shape, dtype=bool) for _ in range(4))
+
+    def certain(condition: Condition) -> Mask:
+        gate = place[condition.column]
+        return condition.holds_for(table.columns[gate], table.values[:, gate], states[:, gate])
+
+    def possible(condition: Condition) -> Mask:
+        gate = place[condition.column]
+        may = unknown[:, gate] if condition.asks_for_answer else np.zeros(table.shape[0], bool)
+        may = may | followers[:, gate] if condition.or_skipped else may
+        return certain(condition) | (may & (states[:, gate] == CellState.MISSING))
+
+    for rule in once_filled(rules, table, fillable):
+        target = place[rule.target]
+        fires, may_fire = rule.fires_where(certain), rule.fires_where(possible)
+        open_now = ~asked[:, target] & (states[:, target] == CellState.MISSING)
+        withheld[:, target] |= fires & open_now
+        states[fires & open_now, target] = CellState.SKIPPED
+        followers[fires, target] = False
+        undecided = may_fire & ~fires
+        followers[:, target] |= undecided & open_now
+        contested[:, target] |= undecided & asked[:, target]
+        for name in rule.gates:
+            gate = place[name]
+            gates[:, gate] |= undecided & unknown[:, gate] & (open_now | asked[:, target])
+    return Unresolved(followers & (states == CellState.MISSING), withheld, contested, gates)
+
+
+def once_filled(rules: RuleSet, table: CodedTable, fillable: Mask) -> list[SkipRule]:
+    """Return the active rules as they read once missing cells are imputed.
+
+    A blank that will be filled is no reason to skip; one that stays blank is.
+    """
+
+    def read(condition: Condition) -> Condition:
+        stays = not fillable[table.names.index(condition.column)]
+        return replace(condition, or_blank=condition.or_blank and stays)
+
+    return [
+        replace(rule, any_of=tuple(tuple(read(c) for c in path) for path in rule.any_of))
+        for rule in rules.active
+    ]
+
+
+def reopened(table: CodedTable, rules: RuleSet, fillable: Mask, known: Mask) -> CodedTable:
+    """Return the table without the skips that only the blank of a gate to be imputed explains.
+
+    Rules of the paper's screen may fire on blanks. Once the gate is imputed they do no longer.
+
+    Parameters
+    ----------
+    table : CodedTable
+        With the rules applied.
+    rules : RuleSet
+    fillable : ndarray of bool, shape (n_columns,)
+    known : ndarray of bool, shape (n_rows, n_columns)
+        Skips known before any rule, from codes or a mask.
+    """
+    conditions = (c for rule in rules.active for path in rule.any_of for c in path)
+    if not any(condition.or_blank for condition in conditions):
+        return table
+    before = table.with_states(table.states.with_skips(known))
+    certain = known | find_unresolved(before, rules, fillable).withheld
+    return table.with_states(table.states.with_skips(table.states.skipped & certain))
+
+
+def count_unresolved(table: CodedTable, rules: RuleSet | None, fillable: Mask) -> NDArray[np.int64]:
+    """Return how many missing cells of each column hang on a missing gate, shape (n_columns,)."""
+    if rules is None:
+        return np.zeros(table.shape[1], dtype=np.int64)
+    return np.asarray(find_unresolved(table, rules, fillable).followers.sum(axis=0))
