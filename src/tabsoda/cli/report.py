@@ -1,0 +1,82 @@
+"""``tabsoda report``: a page to read before using imputations, and to publish with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.outputs import check_outputs
+from tabsoda.cli.rule_text import paragraph
+
+
+def report(
+    result_folder: Annotated[Path, Parameter(name="OUT")],
+    /,
+    *,
+    strata: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=True)] = (),
+    suppress_below: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
+    output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Report on imputations: red flags, routing, observed against imputed, calibration, methods.
+
+    Writes one self-contained web page, and the same summary as JSON beside it. Without -o it
+    replaces the report that tabsoda impute wrote into its folder.
+
+    Parameters
+    ----------
+    result_folder
+        The output folder of tabsoda impute.
+    strata
+        Columns whose groups are compared as well.
+    suppress_below
+        Withhold counts below this, for a report that is published. [default: 0, none]
+    output_file
+        The page to write, such as report.html. [default: OUT/report.html]
+    as_json
+        Write the summary as JSON.
+    force
+        Overwrite the file named by -o.
+    """
+    from tabsoda.reporting.report import PAGE, check_page, load_for_report, write_report
+
+    page = check_page(output_file or result_folder / PAGE) if result_folder.is_dir() else None
+    if output_file is not None and page is not None:
+        check_outputs([page, page.with_suffix(".json")], [], force=force)
+    with progress("Reading") as told:
+        told(0, 1, "")
+        parts = load_for_report(result_folder)
+    page = page or result_folder / PAGE
+    with progress("Reporting") as told:
+        summary = write_report(
+            parts.pop("result"),
+            page,
+            **parts,
+            strata=strata,
+            suppress_below=suppress_below,
+            progress=told,
+        )
+    if as_json:
+        emit_json(summary)
+        return
+    console = output()
+    for line in _text(summary, page, console.width):
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _text(summary: dict[str, Any], page: Path, width: int) -> Iterator[str]:
+    flags = summary["flags"]
+    if flags:
+        yield f"To look at before using the imputations ({len(flags)}):"
+        yield from (paragraph(flag["text"], width, "  ") for flag in flags)
+    else:
+        yield paragraph("No red flags. That is no proof that the imputations are right.", width)
+    yield ""
+    yield f"Report: {page}"
+    yield f"        {page.with_suffix('.json')}"

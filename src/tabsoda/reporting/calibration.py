@@ -1,0 +1,131 @@
+"""Overimputation: hide some answers, impute them, and hold what comes out against the answers.
+
+The model has seen these answers while it was trained, so the result is an upper bound of how good
+it is; ``tabsoda diagnose`` hides answers before training, and takes longer for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import numpy_generator
+from tabsoda.baselines.filling import usual_answers
+from tabsoda.evaluation.probability_scores import calibration_error, reliability
+from tabsoda.reporting.suppression import withhold_alone
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.em.engine import Engine
+
+MOST_ROWS = 2000
+SHARE = 0.1
+# Draws from which intervals of numbers are made; 19 make a 90 % interval of extremes.
+_DRAWS = 19
+_COVERAGE = (_DRAWS - 1) / (_DRAWS + 1)
+# Of so few hidden answers nothing is said.
+_FEWEST = 20
+
+
+def overimpute(
+    engine: Engine,
+    table: CodedTable,
+    *,
+    seed: int = 0,
+    most_rows: int = MOST_ROWS,
+    suppress_below: int = 0,
+) -> dict[str, Any] | None:
+    """Hide a tenth of the answers of some respondents and impute them again.
+
+    Parameters
+    ----------
+    engine : Engine
+        Fitted on the table.
+    table : CodedTable
+    seed : int
+    most_rows : int
+    suppress_below : int
+
+    Returns
+    -------
+    dict or None
+        ``rows``, ``cells``, ``bins`` of the reliability curve, ``calibration_error``,
+        ``accuracy`` and ``mode_accuracy`` over categorical cells, ``coverage`` of the intervals
+        of numbers (which should be ``nominal_coverage``), and ``variables``. None where there
+        was nothing to hide.
+    """
+    truth = _sample(table, most_rows, seed)
+    hidden = _hidden(truth, seed)
+    if not hidden.any():
+        return None
+    seen = truth.with_states(truth.states.hide(hidden))
+    probabilities = engine.level_probabilities(seen)
+    # The usual answer is that of the whole table, so that it does not pay for the sample.
+    usual = usual_answers(table)
+    variables, confidence, hits, usual_hits = [], [], [], []
+    for position, given in probabilities.items():
+        cells = hidden[:, position] & ~np.isnan(given).any(axis=1)
+        answers = truth.values[cells, position]
+        right = given[cells].argmax(axis=1) == answers
+        confidence.append(given[cells].max(axis=1))
+        hits.append(right)
+        usual_hits.append(answers == usual[position])
+        if answers.size >= max(_FEWEST, suppress_below):
+            variables.append(
+                {
+                    "name": truth.columns[position].name,
+                    "cells": int(answers.size),
+                    "accuracy": round(float(right.mean()), 4),
+                    "mode_accuracy": round(float(usual_hits[-1].mean()), 4),
+                    "gain": round(float(right.mean() - usual_hits[-1].mean()), 4),
+                }
+            )
+    sure, right = _joined(confidence), _joined(hits) > 0
+    bins = reliability(sure, right)
+    return {
+        "rows": truth.shape[0],
+        "cells": withhold_alone(int(hidden.sum()), suppress_below),
+        "share": SHARE,
+        "bins": [one for one in bins if one["cells"] >= max(suppress_below, 1)],
+        "calibration_error": calibration_error(bins),
+        "accuracy": float(right.mean()) if right.size else None,
+        "mode_accuracy": float(_joined(usual_hits).mean()) if right.size else None,
+        "nominal_coverage": _COVERAGE,
+        "coverage": _coverage(engine, truth, seen, hidden),
+        "variables": variables,
+    }
+
+
+def _sample(table: CodedTable, most_rows: int, seed: int) -> CodedTable:
+    if table.shape[0] <= most_rows:
+        return table
+    generator = numpy_generator(seed, "report", "rows")
+    return table.rows(np.sort(generator.choice(table.shape[0], most_rows, replace=False)))
+
+
+def _hidden(table: CodedTable, seed: int) -> NDArray[np.bool_]:
+    luck = numpy_generator(seed, "report", "hidden").random(table.shape)
+    return table.states.answered & (luck < SHARE)
+
+
+def _coverage(
+    engine: Engine, truth: CodedTable, seen: CodedTable, hidden: NDArray[np.bool_]
+) -> float | None:
+    """Return how often a number lies between the smallest and the largest of its draws."""
+    numeric = np.array([not column.is_categorical for column in truth.columns])
+    rows = np.flatnonzero((hidden & numeric).any(axis=1))[: MOST_ROWS // 4]
+    wanted = hidden[rows] & numeric
+    if wanted.sum() < _FEWEST:
+        return None
+    cells = engine.impute(seen.rows(rows), _DRAWS)
+    chosen = wanted[cells.rows, cells.positions]
+    draws = cells.draws[:, chosen]
+    answers = truth.values[rows][cells.rows[chosen], cells.positions[chosen]]
+    inside = (draws.min(axis=0) <= answers) & (answers <= draws.max(axis=0))
+    return float(inside.mean())
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[np.float64]:
+    return np.concatenate(parts).astype(np.float64) if parts else np.empty(0)

@@ -1,0 +1,167 @@
+"""Red flags: what to look at before the imputations are used, the gravest first.
+
+Each is a plain test on the summary with a stated limit; none means that a result is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tabsoda.reporting.comparison import FEWEST_CELLS
+
+_FAR, _MOSTLY_IMPUTED, _ONE_ANSWER = 0.25, 0.5, 0.99
+_STILL_MOVING, _UNCALIBRATED, _LOW_COVERAGE = 0.25, 0.10, 0.75
+_NAMED = 6
+
+
+def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a reader should not overlook.
+
+    Parameters
+    ----------
+    summary : dict
+        Counts, variables, rules, convergence and calibration of a report.
+
+    Returns
+    -------
+    list of dict
+        ``text``, ``columns`` (that it is about; may be empty) and ``section`` (where to look).
+    """
+    return [
+        *_about_tables(summary["counts"], summary["draws"]),
+        *_about_rules(summary["routing"]),
+        *_about_variables(summary["variables"]),
+        *_about_convergence(summary["convergence"]),
+        *_about_calibration(summary["calibration"]),
+    ]
+
+
+def _flag(text: str, section: str, columns: Sequence[str] = ()) -> dict[str, Any]:
+    return {"text": text, "columns": list(columns), "section": section}
+
+
+def _about_tables(counts: dict[str, Any], draws: int) -> Iterator[dict[str, Any]]:
+    if draws == 0:
+        yield _flag(
+            "No draws were made: the point estimates give standard errors that are too small.",
+            "summary",
+        )
+    elif draws < 5:
+        yield _flag(
+            f"Only {draws} draws were made; pooled standard errors are unsteady below five,"
+            " and twenty are usual.",
+            "summary",
+        )
+    if counts["left_missing"] is None or counts["left_missing"]:
+        amount = "Some" if counts["left_missing"] is None else f"{counts['left_missing']:,}"
+        yield _flag(f"{amount} cells stay missing: nobody answered their question.", "variables")
+
+
+def _about_rules(routing: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    proposed = 0 if routing is None else routing["statuses"].get("proposed", 0)
+    if proposed:
+        total = len(routing["rules"])  # type: ignore[index]
+        yield _flag(
+            f"{proposed:,} of {total:,} rules were applied although nobody approved them.", "rules"
+        )
+
+
+def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    enough = [one for one in variables if (one["imputed"] or 0) >= FEWEST_CELLS]
+    mostly = [one["name"] for one in enough if _imputed_share(one) > _MOSTLY_IMPUTED]
+    if mostly:
+        yield _flag(
+            f"More than half of those who were asked did not answer: {_names(mostly)}.",
+            "variables",
+            mostly,
+        )
+    single = [one["name"] for one in enough if _is_single(one)]
+    if single:
+        yield _flag(
+            f"Nearly all imputed answers are the same, observed ones are not: {_names(single)}.",
+            "variables",
+            single,
+        )
+    far = [
+        one["name"]
+        for one in enough
+        if (one["distance"] or 0) > _FAR and one["name"] not in set(single)
+    ]
+    if far:
+        yield _flag(
+            f"Imputed answers differ much from observed ones (distance above {_FAR}):"
+            f" {_names(far)}. Respondents who leave a question out may differ; see whether they"
+            " would this much.",
+            "variables",
+            far,
+        )
+    outside = [one["name"] for one in enough if _outside(one) > 0.01]
+    if outside:
+        yield _flag(
+            f"Some imputed numbers are beyond every observed one: {_names(outside)}.",
+            "variables",
+            outside,
+        )
+
+
+def _about_convergence(convergence: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    changes = [one["change"] for one in (convergence or {"rounds": []})["rounds"]]
+    changes = [change for change in changes if change is not None]
+    if len(changes) > 1 and changes[-1] > _STILL_MOVING and changes[-1] > 0.8 * changes[-2]:
+        yield _flag(
+            f"Imputations still moved by {changes[-1]:.2f} standard deviations in the last round;"
+            " more rounds may change them.",
+            "convergence",
+        )
+
+
+def _about_calibration(calibration: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    if calibration is None:
+        return
+    error = calibration["calibration_error"]
+    if error is not None and error > _UNCALIBRATED:
+        yield _flag(
+            f"The model is surer or less sure than it is right, by {error:.0%} on average.",
+            "calibration",
+        )
+    coverage = calibration["coverage"]
+    if coverage is not None and coverage < _LOW_COVERAGE:
+        yield _flag(
+            f"Intervals of numbers meant to hold {calibration['nominal_coverage']:.0%} of the"
+            f" answers hold {coverage:.0%}: draws vary too little.",
+            "calibration",
+        )
+    no_better = [one["name"] for one in calibration["variables"] if one["gain"] < 0]
+    if no_better:
+        yield _flag(
+            f"No better than the most frequent answer, though seen before: {_names(no_better)}.",
+            "calibration",
+            no_better,
+        )
+
+
+def _imputed_share(variable: dict[str, Any]) -> float:
+    states = variable["states"]
+    if states["missing"] is None or states["answered"] is None:
+        return 0.0
+    return states["missing"] / max(states["missing"] + states["answered"], 1)
+
+
+def _is_single(variable: dict[str, Any]) -> bool:
+    shares = variable.get("shares") or []
+    return any(
+        (one["imputed"] or 0) >= _ONE_ANSWER
+        and one["observed"] is not None
+        and one["observed"] < 0.8
+        for one in shares
+    )
+
+
+def _outside(variable: dict[str, Any]) -> float:
+    return (variable.get("numbers") or {}).get("outside") or 0.0
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

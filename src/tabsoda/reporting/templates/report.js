@@ -1,0 +1,13 @@
+// Filters questions by name and text. Without script the page is complete, and the field is hidden.
+const field = document.getElementById("find");
+const entries = [...document.querySelectorAll("[data-words]")];
+const rows = entries.filter((entry) => entry.tagName === "TR");
+field.closest(".search").hidden = false;
+field.addEventListener("input", () => {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const entry of entries) {
+    entry.hidden = !words.every((word) => entry.dataset.words.includes(word));
+  }
+  const shown = rows.filter((row) => !row.hidden).length;
+  document.getElementById("found").textContent = words.length ? `${shown} of ${rows.length}` : "";
+});

@@ -1,0 +1,98 @@
+"""Every question: its three states, and observed against imputed answers."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.imputations.imputations import Imputations
+from tabsoda.reporting.comparison import compare_answers
+from tabsoda.reporting.strata import Strata
+from tabsoda.reporting.suppression import withhold_alone, withhold_named
+from tabsoda.states.cell_states import REASONS, CellStates
+
+
+def describe_variables(
+    result: Imputations, strata: Strata | None = None, suppress_below: int = 0
+) -> list[dict[str, Any]]:
+    """Describe every question in questionnaire order.
+
+    Parameters
+    ----------
+    result : Imputations
+    strata : Strata, optional
+        Groups to compare within as well; see :func:`tabsoda.reporting.strata.make_strata`.
+    suppress_below : int
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``label``, ``kind``, ``states``, ``reasons``, ``imputed`` (cells), what
+        :func:`tabsoda.reporting.comparison.compare_answers` says, and ``strata``.
+    """
+    table = result.table
+    cells_of = _cells_by_column(result)
+    draws = result.cells.draws if len(result) else result.cells.mode[None]
+    described = []
+    for position, column in enumerate(table.columns):
+        cells = cells_of[position]
+        answered = table.states.answered[:, position]
+        drawn = draws[:, cells]
+        entry: dict[str, Any] = {
+            "name": column.name,
+            "label": column.label,
+            "kind": column.kind.value,
+            **_states(table.states, position, suppress_below),
+            "imputed": withhold_alone(cells.size, suppress_below),
+            "led_past": round(float(np.isnan(drawn).mean()), 5) if cells.size else 0.0,
+        }
+        values = table.values[:, position]
+        entry |= compare_answers(column, values[answered], drawn, suppress_below)
+        if strata and cells.size:
+            rows_of_cells = result.cells.rows[cells]
+            entry["strata"] = [
+                {
+                    "by": by,
+                    "group": label,
+                    "answered": withhold_alone(int((answered & rows).sum()), suppress_below),
+                    "imputed": withhold_alone(int(rows[rows_of_cells].sum()), suppress_below),
+                    **compare_answers(
+                        column,
+                        values[answered & rows],
+                        drawn[:, rows[rows_of_cells]],
+                        suppress_below,
+                    ),
+                }
+                for by, groups in strata.items()
+                if by != column.name
+                for label, rows in groups.items()
+                if rows[rows_of_cells].any()
+            ]
+        described.append(entry)
+    return described
+
+
+def _cells_by_column(result: Imputations) -> list[NDArray[np.intp]]:
+    """Return which imputed cells belong to each column."""
+    positions = result.cells.positions
+    order = np.argsort(positions, kind="stable")
+    edges = np.searchsorted(positions[order], np.arange(result.table.shape[1] + 1))
+    return [order[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def _states(states: CellStates, position: int, suppress_below: int) -> dict[str, Any]:
+    codes = np.bincount(states.reasons[:, position], minlength=len(REASONS) + 1)
+    counts = np.bincount(states.states[:, position], minlength=3)
+    named = {"answered": int(counts[0]), "missing": int(counts[1]), "skipped": int(counts[2])}
+    reasons = {
+        reason.value: int(codes[place])
+        for place, reason in enumerate(REASONS, 1)
+        if codes[place] and reason.value != "skip"
+    }
+    return {
+        "states": withhold_named(named, suppress_below),
+        "reasons": withhold_named(reasons, suppress_below),
+    }
