@@ -17,7 +17,7 @@ class Event:
     ----------
     stage : str
         Where it was taken: ``"read"``, ``"describe"``, ``"states"``, ``"skips"``, ``"encode"``,
-        ``"train"``, ``"impute"``.
+        ``"train"``, ``"impute"``, ``"routing"``.
     decision : str
         What was decided, in a few words that do not vary from row to row, such as
         ``"ordinal sent to bits"``.

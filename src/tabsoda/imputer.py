@@ -19,6 +19,8 @@ from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputer_files import KeptParts
 from tabsoda.imputer_input import prepare
+from tabsoda.routing.policy import Gates, check_policy
+from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 from tabsoda.settings import Settings
 
@@ -46,6 +48,10 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         Take skips as given by codes, mask or rules; or mine the rules first.
     rules : RuleSet, optional
         Routing rules to apply, to new rows too.
+    gate_policy : {"follow", "keep"}
+        What becomes of questions that hang on a missing answer, where rules are known. "follow":
+        each draw imputes the gate first, and then skips or imputes what hangs on it, by the
+        rules. "keep": whatever is missing is imputed, as in the paper.
     n_imputations : int
         Draws that :meth:`impute` makes where it is not told otherwise.
     random_state : int
@@ -60,6 +66,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
     schema_ : Schema or None
         None for plain arrays.
     rules_ : RuleSet or None
+    routes_ : RouteModels or None
+        How probable the routes of each gate are; None without rules or with ``"keep"``.
     settings_ : dict
         Resolved.
     history_ : list of dict
@@ -92,6 +100,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         description: Any = None,
         skips: str = "given",
         rules: Any = None,
+        gate_policy: str = "follow",
         n_imputations: int = 5,
         random_state: int = 0,
         device: str = "auto",
@@ -101,6 +110,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         self.description = description
         self.skips = skips
         self.rules = rules
+        self.gate_policy = gate_policy
         self.n_imputations = n_imputations
         self.random_state = random_state
         self.device = device
@@ -137,6 +147,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             raise InputError(
                 "The parameter skips is not known", found=repr(self.skips), expected="given, mine"
             )
+        check_policy(self.gate_policy)
         if self._mines and self.rules is not None:
             raise InputError(
                 "The parameter skips='mine' looks for rules, but rules are given already",
@@ -159,6 +170,9 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             checkpoint=checkpoint,
             report=report,
         )
+        self.routes_ = None
+        if self.rules_ is not None and self.gate_policy == "follow":
+            self.routes_ = RouteModels.fit(prepared.table, self.rules_)
         self.schema_ = None if prepared.survey is None else prepared.survey.schema
         self.settings_ = self.engine_.model.settings.to_dict()
         self.history_ = self.engine_.history
@@ -220,7 +234,11 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         self._validate(X, reset=False)
         prepared = prepare(X, self.schema_, skip_mask, self.rules_)
         decided = EventLog()
-        cells = self.engine_.impute(prepared.table, int(n_draws), report, decided)
+        check_policy(self.gate_policy)
+        follows = Gates(self.gate_policy, self.rules_, self.routes_)
+        prepared, cells, routing = follows.impute(
+            self.engine_, prepared, int(n_draws), report, decided
+        )
         return Imputations(
             prepared.table,
             cells,
@@ -230,6 +248,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             self.history_,
             # The table that was fitted tells its own events a second time.
             EventLog(list(dict.fromkeys([*self.events_, *prepared.events, *decided]))),
+            routing,
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -262,6 +281,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             self.n_features_in_,
             self.n_imputations,
             self.skips,
+            self.gate_policy,
+            self.routes_,
         )
         kept.save(Path(folder))
 
@@ -279,12 +300,14 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             description=kept.schema,
             skips=kept.skips,
             rules=kept.rules if kept.skips == "given" else None,
+            gate_policy=kept.gate_policy,
             n_imputations=kept.n_imputations,
             random_state=engine.model.seed,
             device=device,
         )
         imputer.engine_ = engine
         imputer.schema_, imputer.rules_ = kept.schema, kept.rules
+        imputer.routes_ = kept.routes
         imputer.n_features_in_ = kept.n_features
         if kept.feature_names is not None:
             imputer._take_names(kept.feature_names)

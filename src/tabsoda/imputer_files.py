@@ -9,9 +9,11 @@ from typing import Any
 
 from tabsoda._internal.files import write_json
 from tabsoda.errors import InputError
+from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 
 _SCHEMA, _RULES, _TEXT = "survey.toml", "rules.toml", "imputer.json"
+_ROUTES = "routes.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +30,8 @@ class KeptParts:
     n_features : int
     n_imputations : int
     skips : str
+    gate_policy : str
+    routes : RouteModels or None
     """
 
     schema: Schema | None
@@ -36,6 +40,8 @@ class KeptParts:
     n_features: int
     n_imputations: int
     skips: str
+    gate_policy: str = "follow"
+    routes: RouteModels | None = None
 
     def save(self, folder: Path) -> None:
         """Write the parts to a model's folder; those of an earlier model there are removed."""
@@ -43,16 +49,20 @@ class KeptParts:
 
         (folder / _SCHEMA).unlink(missing_ok=True)
         (folder / _RULES).unlink(missing_ok=True)
+        (folder / _ROUTES).unlink(missing_ok=True)
         if self.schema is not None:
             save_schema(self.schema, folder / _SCHEMA)
         if self.rules is not None:
             self.rules.to_toml(folder / _RULES)
+        if self.routes is not None:
+            self.routes.save(folder / _ROUTES)
         names = None if self.feature_names is None else list(self.feature_names)
         content = {
             "feature_names": names,
             "n_features": self.n_features,
             "n_imputations": int(self.n_imputations),
             "skips": self.skips,
+            "gate_policy": self.gate_policy,
         }
         write_json(folder / _TEXT, content)
 
@@ -72,6 +82,9 @@ class KeptParts:
                 int(content["n_features"]),
                 int(content["n_imputations"]),
                 str(content["skips"]),
+                # Models saved before there was a choice settled nothing.
+                str(content.get("gate_policy", "keep")),
+                RouteModels.load(folder / _ROUTES) if (folder / _ROUTES).exists() else None,
             )
         except InputError:
             raise

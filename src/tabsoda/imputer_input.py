@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from tabsoda.errors import InputError
@@ -30,17 +31,25 @@ class PreparedTable:
     original : frame, array or None
         What was put in, where it was a frame, a described array or an array of float32.
     events : EventLog
+    known_skips : ndarray of bool, shape (n_rows, n_columns), or None
+        Skips known before rules were applied, from codes or a mask; None where no rules were.
     """
 
     table: CodedTable
     survey: Survey | None = None
     original: Any = None
     events: EventLog = field(default_factory=EventLog)
+    known_skips: NDArray[np.bool_] | None = None
 
     def with_states(self, states: CellStates) -> PreparedTable:
         """Return the same table under other states."""
         survey = None if self.survey is None else self.survey.with_states(states)
         return replace(self, table=self.table.with_states(states), survey=survey)
+
+    def with_rules(self, rules: Any) -> PreparedTable:
+        """Return the table with what rules skip marked."""
+        known = self.table.states.skipped
+        return replace(self.with_states(rules.apply(self.table)), known_skips=known)
 
     def mined(self, report: Callable[[int, int, str], None] | None) -> tuple[PreparedTable, Any]:
         """Mine the routing rules, and return the table under the mined states with the rules."""
@@ -53,7 +62,8 @@ class PreparedTable:
         origin = Provenance(source, self.table.shape[0], "purity", __version__)
         self.events.extend(found.events)
         rules = RuleSet.from_mined(found, self.table.columns, origin)
-        return self.with_states(found.states), rules
+        known = self.table.states.skipped
+        return replace(self.with_states(found.states), known_skips=known), rules
 
 
 def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTable:
@@ -61,13 +71,16 @@ def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTab
 
     Parameters
     ----------
-    X : array, frame, path or Survey
+    X : array, frame, path, Survey or PreparedTable
+        What is prepared already is returned as it is.
     description : Schema, path, list of dict or None
     skip_mask : array, frame, path or None
         Added to the skips that codes tell.
     rules : RuleSet or None
         Applied last.
     """
+    if isinstance(X, PreparedTable):
+        return X
     if isinstance(X, Survey):
         prepared = PreparedTable(X.table, X, events=EventLog([*X.events]))
         if skip_mask is not None:
@@ -81,7 +94,7 @@ def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTab
     else:
         prepared = _from_array(X, skip_mask)
     if rules is not None:
-        prepared = prepared.with_states(rules.apply(prepared.table))
+        prepared = prepared.with_rules(rules)
     return prepared
 
 

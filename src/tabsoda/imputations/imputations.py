@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,13 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.integer_types import fit_integer_types
 from tabsoda.imputations.restore import restore
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.schema.column import ColumnRole
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.analysis.pooled import PooledEstimates
 
 Values = NDArray[np.float64]
 
@@ -31,9 +37,10 @@ class ImputedCells:
     rows, positions : ndarray of int64, shape (n_cells,)
         Row and column of each imputed cell.
     draws : ndarray of float64, shape (n_draws, n_cells)
-        Level positions or numbers, as in :class:`tabsoda.table.CodedTable`.
+        Level positions or numbers, as in :class:`tabsoda.table.CodedTable`; NaN where the cell
+        is skipped in that draw, because the drawn answer of its gate leads past it.
     mode, median : ndarray of float64, shape (n_cells,)
-        Point estimates; they differ for ordinals only.
+        Point estimates; they differ for ordinals only. NaN as in ``draws``.
     """
 
     rows: NDArray[np.int64]
@@ -66,6 +73,8 @@ class Imputations:
     history : list of dict
         Losses and movement of the imputed table, one entry per round.
     events : EventLog
+    routing : RoutingRecord or None
+        How missing gates and what hangs on them were settled; None where there are no rules.
     """
 
     table: CodedTable
@@ -75,6 +84,7 @@ class Imputations:
     settings: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     events: EventLog = field(default_factory=EventLog)
+    routing: RoutingRecord | None = None
 
     def __post_init__(self) -> None:
         # Here and not when tables are restored, so that values and completed tables agree.
@@ -108,9 +118,94 @@ class Imputations:
             )
         return self._filled(self.cells.mode if ordinal == "mode" else self.cells.median)
 
-    def complete(self, number: int) -> Any:
-        """Return draw ``number`` (from 1) as a table of the kind that was put in."""
-        return self._restored(self.values(number))
+    def skipped_in(self, number: int) -> NDArray[np.bool_]:
+        """Return what is skipped in draw ``number`` (from 1), shape (n, d).
+
+        The skips of the table, and the missing cells that the drawn answer of a gate leads past.
+        """
+        return self.table.states.skipped | self._newly_skipped(self.values(number))
+
+    def complete(self, number: int | str, *, include_observed: bool = False) -> Any:
+        """Return draw ``number`` (from 1) as a table of the kind that was put in.
+
+        Parameters
+        ----------
+        number : int or "long"
+            ``"long"`` stacks all draws in one polars table with ``.imp`` and ``.id`` (the row),
+            as R's mice has it.
+        include_observed : bool
+            In the long table, put what was imputed first, as number 0.
+        """
+        if isinstance(number, str) and number == "long":
+            from tabsoda.imputations.stacking import long_table
+
+            return long_table(self, include_observed=include_observed)
+        return self._restored(self.values(number))  # type: ignore[arg-type]
+
+    def apply(self, analysis: Callable[[Any], Any]) -> list[Any]:
+        """Call a function with every completed table, and return what it gives.
+
+        In these tables every cell without an answer is blank: the code of a skip, such as -1, is
+        no number to calculate with.
+
+        Parameters
+        ----------
+        analysis : callable
+            Takes one table, of the kind that was put in.
+        """
+        from tabsoda.imputations.stacking import without_codes
+
+        numbers = range(1, len(self) + 1)
+        return [analysis(self._as_put_in(without_codes(self, number))) for number in numbers]
+
+    def pool(
+        self, model: str | Callable[[Any], Any], *, family: str = "gaussian", weights: Any = None
+    ) -> PooledEstimates:
+        """Analyse every draw and pool the results by Rubin's rules.
+
+        Parameters
+        ----------
+        model : str or callable
+            A formula, such as ``"income ~ age + C(region)"`` (see
+            :func:`tabsoda.analysis.pooled_model`); or a function that takes a completed table
+            and returns a fitted model, or a pair of estimates and variances.
+        family : {"gaussian", "binomial", "poisson"}
+            For a formula.
+        weights : str, array or ReplicateWeights, optional
+            For a formula.
+        """
+        from tabsoda.analysis import pool, pooled_model
+
+        if isinstance(model, str):
+            return pooled_model(self, model, family=family, weights=weights)
+        if weights is not None:
+            raise InputError(
+                "Weights are for formulas",
+                next_step="Let the function use them: its table has the weights' column",
+            )
+        return pool(self.apply(model))
+
+    def export(self, to: str, folder: str | Path, *, force: bool = False) -> list[Path]:
+        """Write all draws for another program; see :func:`tabsoda.exchange.export`.
+
+        Parameters
+        ----------
+        to : {"stata", "r", "spss", "sas", "csv", "parquet"}
+        folder : str or Path
+        force : bool
+            Overwrite an earlier export.
+        """
+        from tabsoda.exchange import export
+
+        return export(self, to, folder, force=force)
+
+    @property
+    def weights(self) -> Any:
+        """The columns described as weights, as a polars frame; None without a survey."""
+        if self.survey is None:
+            return None
+        columns = self.survey.schema.of_role(ColumnRole.WEIGHT)
+        return self.survey.frame.select([column.name for column in columns])
 
     def point(self, ordinal: str = "mode") -> Any:
         """Return the point estimate as a table of the kind that was put in.
@@ -123,12 +218,15 @@ class Imputations:
         return self._restored(self.point_values(ordinal))
 
     def counts(self) -> dict[str, int]:
-        """Return how many cells were imputed, by column."""
+        """Return how many cells were imputed, by column; some may be skipped in some draws."""
         counts = np.bincount(self.cells.positions, minlength=self.table.shape[1])
         return {name: int(count) for name, count in zip(self.table.names, counts, strict=True)}
 
     def _restored(self, values: Values) -> Any:
-        table = restore(values, self.table, self.survey)
+        skipped = self._newly_skipped(values)
+        return self._as_put_in(restore(values, self.table, self.survey, skipped))
+
+    def _as_put_in(self, table: Any) -> Any:
         if self.original is None:
             return table
         if isinstance(self.original, np.ndarray):
@@ -138,6 +236,12 @@ class Imputations:
         from tabsoda.reading.frames import like_input
 
         return like_input(table, self.original)
+
+    def _newly_skipped(self, values: Values) -> NDArray[np.bool_]:
+        """Return the imputed cells that hold no answer: those that a drawn gate leads past."""
+        cells = np.zeros(values.shape, dtype=bool)
+        cells[self.cells.rows, self.cells.positions] = True
+        return cells & np.isnan(values)
 
     def _filled(self, imputed: Values) -> Values:
         values = self.table.values.copy()

@@ -42,12 +42,13 @@ def fit_integer_types(
             continue
         where = np.flatnonzero(cells.positions == position)
         values = np.vstack([cells.draws[:, where], cells.mode[where], cells.median[where]])
-        if (values != np.rint(values)).any():
+        # NaN is a skip of this draw, and fits every column.
+        if ((values != np.rint(values)) & ~np.isnan(values)).any():
             detail = "imputed numbers are not whole"
             events.add("impute", "integers become Float64", column=column.name, detail=detail)
             continue
         kept = values.clip(*limits)
-        moved = int((kept != values).sum())
+        moved = int(((kept != values) & ~np.isnan(values)).sum())
         if moved:
             detail = (
                 f"{moved} of {values.size} values, point estimates and draws, to between "

@@ -14,6 +14,7 @@ import numpy as np
 from tabsoda._internal.files import atomic_path, write_json
 from tabsoda.events import Event, EventLog
 from tabsoda.imputations.imputations import Imputations, ImputedCells
+from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import load_schema, save_schema
 from tabsoda.states.cell_states import REASONS, CellStates
 from tabsoda.survey import Survey
@@ -61,6 +62,7 @@ def write_record(result: Imputations, folder: Path) -> None:
             "history": result.history,
             "events": result.events.to_dicts(),
             "survey_events": survey.events.to_dicts(),
+            "routing": None if result.routing is None else result.routing.to_dict(),
         },
     )
 
@@ -86,6 +88,7 @@ def read_record(folder: Path) -> Imputations:
         survey,
         settings=content["settings"],
         history=content["history"],
+        routing=RoutingRecord.from_dict(content["routing"]) if content.get("routing") else None,
     )
     # What was decided when the result was made, and not a second time now.
     result.events.events[:] = _read_events(content["events"])

@@ -1,7 +1,7 @@
 """From coded values back to a table of the kind that was put in.
 
-Only cells that were missing and are now filled are touched: answers come back bit for bit, skips
-keep their code or blank, and columns that are no questions pass through.
+Only cells that were missing and are now filled, or skipped in a draw, are touched: answers come
+back bit for bit, skips keep their code or blank, and columns that are no questions pass through.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.schema.column import Column
+from tabsoda.schema.column import Column, Reason
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
@@ -19,8 +19,21 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def restore(values: NDArray[np.float64], table: CodedTable, survey: Survey | None) -> Any:
+def restore(
+    values: NDArray[np.float64],
+    table: CodedTable,
+    survey: Survey | None,
+    skipped: NDArray[np.bool_] | None = None,
+) -> Any:
     """Write coded values into the table they came from.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows, n_columns)
+    table : CodedTable
+    survey : Survey or None
+    skipped : ndarray of bool, shape (n_rows, n_columns), optional
+        Missing cells that a drawn gate leads past; they get the column's skip code, or a blank.
 
     Returns
     -------
@@ -29,8 +42,15 @@ def restore(values: NDArray[np.float64], table: CodedTable, survey: Survey | Non
     if survey is None:
         return _restore_array(values, table)
     filled = table.states.missing & ~np.isnan(values)
-    return survey.frame.with_columns(
-        _fill(survey.frame[column.name], column, values[:, position], filled[:, position])
+    frame = survey.frame
+    if skipped is not None:
+        frame = frame.with_columns(
+            _skip(frame[column.name], column, skipped[:, position])
+            for position, column in enumerate(table.columns)
+            if skipped[:, position].any()
+        )
+    return frame.with_columns(
+        _fill(frame[column.name], column, values[:, position], filled[:, position])
         for position, column in enumerate(table.columns)
         if filled[:, position].any()
     )
@@ -45,6 +65,20 @@ def _restore_array(values: NDArray[np.float64], table: CodedTable) -> NDArray[np
             codes = np.asarray(column.levels, dtype=np.float64)
             result[known, position] = codes[values[known, position].astype(np.int64)]
     return result
+
+
+def _skip(series: pl.Series, column: Column, skipped: NDArray[np.bool_]) -> pl.Series:
+    """Write skips as the file writes them: by their code, or as blanks where there is none."""
+    import polars as pl
+
+    code = next((c for c, why in column.special_codes.items() if why is Reason.SKIP), None)
+    if series.dtype == pl.String:
+        code = None if code is None else str(code)
+    elif isinstance(code, str):
+        # A letter of Stata or SAS: such cells are null in the frame.
+        code = None
+    new = pl.Series(series.name, [code] * int(skipped.sum()), dtype=series.dtype, strict=False)
+    return _scatter(series, np.flatnonzero(skipped), new)
 
 
 def _fill(

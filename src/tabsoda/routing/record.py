@@ -69,6 +69,17 @@ class RoutingRecord:
             "by_rule": by_rule,
         }
 
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> RoutingRecord:
+        """Read what :meth:`to_dict` gave."""
+        values = {key: value for key, value in content.items() if key != "by_rule"}
+        counts = {
+            (rule, kind): count
+            for rule, kinds in content["by_rule"].items()
+            for kind, count in kinds.items()
+        }
+        return cls(**{**values, "skipped": tuple(values["skipped"])}, counts=counts)
+
 
 def add_counts(into: Counter[tuple[str, str]], rule: str, kind: Kind, count: int) -> None:
     """Count cells of one kind for a rule."""

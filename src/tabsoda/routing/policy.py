@@ -1,0 +1,103 @@
+"""What becomes of questions that hang on a missing answer: follow the rules, or keep the mask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tabsoda.em.engine import Engine
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.imputer_input import PreparedTable
+from tabsoda.routing.following import Follower
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.routing.route_model import RouteModels
+from tabsoda.routing.unresolved import find_unresolved, reopened
+from tabsoda.skips.rule_set import RuleSet
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+POLICIES = ("follow", "keep")
+
+
+def check_policy(policy: object) -> None:
+    """Raise unless there is such a policy.
+
+    Examples
+    --------
+    >>> check_policy("guess")
+    Traceback (most recent call last):
+    ...
+    tabsoda.errors.InputError: The parameter gate_policy is not known. Found: 'guess'. Expected: \
+follow, keep.
+    """
+    if policy not in POLICIES:
+        raise InputError(
+            "The parameter gate_policy is not known",
+            found=repr(policy),
+            expected=", ".join(POLICIES),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Gates:
+    """How to impute where gates are missing.
+
+    Attributes
+    ----------
+    policy : {"follow", "keep"}
+    rules : RuleSet or None
+        Without them there is nothing to follow.
+    models : RouteModels or None
+        Learned from the rows at hand where absent or about other rules.
+    """
+
+    policy: str
+    rules: RuleSet | None
+    models: RouteModels | None
+
+    def impute(
+        self,
+        engine: Engine,
+        prepared: PreparedTable,
+        n_draws: int,
+        report: Report | None,
+        events: EventLog,
+    ) -> tuple[PreparedTable, ImputedCells, RoutingRecord | None]:
+        """Impute a table by the policy; return it with the states that were imputed from.
+
+        Parameters
+        ----------
+        engine : Engine
+        prepared : PreparedTable
+            With the rules applied.
+        n_draws : int
+        report : callable, optional
+        events : EventLog
+        """
+        table, fillable = prepared.table, engine.model.codec.fillable
+        if self.rules is None or self.policy == "keep":
+            cells = engine.impute(table, n_draws, report, events)
+            if self.rules is None:
+                if table.states.skipped.any() and self.policy == "follow":
+                    detail = "there are no rules to say where a drawn answer leads"
+                    events.add("routing", "states kept as given", detail=detail)
+                return prepared, cells, None
+            open_cells = find_unresolved(table, self.rules, fillable)
+            gates, followers = int(open_cells.gates.sum()), int(open_cells.followers.sum())
+            if gates:
+                detail = f"{gates} missing gates, {followers} cells hang on them, all imputed"
+                events.add("routing", "states kept in spite of drawn gates", detail=detail)
+            return prepared, cells, RoutingRecord("keep", gates, followers)
+        models = self.models
+        if models is None or not models.fits(self.rules, table):
+            models = RouteModels.fit(table, self.rules)
+            detail = "the model was fitted without these rules"
+            events.add("routing", "routes learned from the rows at hand", detail=detail)
+        if prepared.known_skips is not None:
+            table = reopened(table, self.rules, fillable, prepared.known_skips)
+            prepared = prepared.with_states(table.states)
+        follower = Follower(engine, self.rules, models)
+        cells, record = follower.impute(table, n_draws, report, events)
+        return prepared, cells, record
