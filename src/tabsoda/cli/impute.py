@@ -55,6 +55,7 @@ def impute(
     bits: Annotated[bool, Parameter(negative="")] = False,
     model: Path | None = None,
     device: str = "auto",
+    report: Annotated[bool, Parameter(name="--report", negative="--no-report")] = True,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
@@ -65,7 +66,8 @@ def impute(
 
     Writes to the output folder: point.parquet (ordinals by mode), point_median.parquet (ordinals
     by median), imputations/ (one completed table a draw), states.parquet, model/, settings.json
-    and manifest.json. Interrupted, the same command goes on after the last finished round.
+    and manifest.json; then report.html and report.json. Interrupted, the same command goes on after
+    the last finished round.
 
     Parameters
     ----------
@@ -104,6 +106,8 @@ def impute(
         A fitted model (OUT/model of an earlier run): impute with it, without fitting.
     device
         auto, cpu or cuda.
+    report
+        Write report.html and report.json, too.
     dry_run
         Only tell what would be imputed, and what it would take.
     as_json
@@ -153,6 +157,13 @@ def impute(
     manifest = write_outputs(
         folder, result, job.imputer, inputs, {"draws": draws, **job.options}, seconds
     )
+    if report:
+        from tabsoda.reporting.report import PAGE, write_report
+
+        with progress("Reporting") as told:
+            write_report(
+                result, folder / PAGE, manifest=manifest, imputer=job.imputer, progress=told
+            )
     if as_json:
         emit_json(manifest)
     else:

@@ -60,7 +60,8 @@ def write_outputs(
         }
         manifest = _manifest(result, inputs, options, seconds, hashes)
         # From here to the new manifest the folder counts as unfinished.
-        (folder / "manifest.json").unlink(missing_ok=True)
+        for stale in ("manifest.json", "report.html", "report.json"):
+            (folder / stale).unlink(missing_ok=True)
         for path in sorted(work.iterdir()):
             target = folder / path.name
             if target.is_dir():

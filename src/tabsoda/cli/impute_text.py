@@ -126,6 +126,7 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
 
 def _contents(folder: Path, n_draws: int) -> Iterable[str]:
     yield f"In {folder}:"
+    has_report = (folder / "report.html").exists()
     draws = [["  imputations/", f"{n_draws} draws, for analyses that are pooled"]] * (n_draws > 0)
     yield from columns(
         [
@@ -136,6 +137,7 @@ def _contents(folder: Path, n_draws: int) -> Iterable[str]:
             ["  model/", "to impute new rows without fitting again: --model"],
             ["  settings.json", "every setting as it was used"],
             ["  manifest.json", "seed, versions, hashes, counts, decisions"],
+            *([["  report.html", "red flags, observed against imputed, methods"]] * has_report),
         ],
         left=2,
     )
