@@ -1,0 +1,72 @@
+"""A completed table as formulas need it: levels as categories, skips as blanks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tabsoda.errors import InputError
+from tabsoda.schema.column import Column, ColumnKind
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
+
+
+def model_frame(result: Imputations, number: int) -> Any:
+    """Return draw ``number`` (from 1) as a pandas frame.
+
+    Continuous questions, and ordinals whose levels are numbers, are numbers; nominals and
+    questions with texts as levels are categories in the order of the description. A skip is
+    blank. Ids, weights and design columns are as published.
+
+    Parameters
+    ----------
+    result : Imputations
+    number : int
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    import pandas as pd
+
+    values = result.values(number)
+    columns: dict[str, Any] = {}
+    if result.survey is not None:
+        asked = set(result.table.names)
+        for series in result.survey.frame:
+            if series.name not in asked:
+                columns[series.name] = np.asarray(series.to_list())
+    for position, column in enumerate(result.table.columns):
+        columns[column.name] = _answers(column, values[:, position])
+    return pd.DataFrame(columns)
+
+
+def _answers(column: Column, values: Any) -> Any:
+    import pandas as pd
+
+    if not column.is_categorical:
+        return values
+    texts = any(isinstance(level, str) for level in column.levels)
+    codes = np.where(np.isnan(values), -1, values).astype(np.int64)
+    if column.kind is ColumnKind.ORDINAL and not texts:
+        return np.array([*column.levels, np.nan], dtype=np.float64)[codes]
+    used = np.unique(codes[codes >= 0])
+    # A level that nobody has would be a term without data.
+    levels = pd.Index([column.levels[level] for level in used])
+    place = np.full(column.n_levels + 1, -1)
+    place[used] = np.arange(len(used))
+    return pd.Categorical.from_codes(place[codes], categories=levels)
+
+
+def require_analysis_extra() -> None:
+    """Raise with the command to type where statsmodels or pandas is absent."""
+    from importlib.util import find_spec
+
+    for name in ("statsmodels", "pandas"):
+        if find_spec(name) is None:
+            raise InputError(
+                f"Models need {name}, which is not installed",
+                next_step='Install it with: pip install "tabsoda[analysis]"',
+            )

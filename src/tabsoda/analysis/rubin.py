@@ -1,0 +1,105 @@
+"""Rubin's rules, as formulas: from m estimates to one, and how much the missing answers cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# With no variance between draws the degrees of freedom would be infinite; mice has this floor, too.
+_SMALLEST_SHARE = 1e-4
+
+
+def total_covariance(within: Array, between: Array, n_draws: int) -> Array:
+    """Add the sampling variance and the variance between draws (Rubin 1987, Eq. 3.1.5)."""
+    return within + (1 + 1 / n_draws) * between
+
+
+def missing_share(between: Array, total: Array, n_draws: int) -> Array:
+    """Return lambda, the share of the variance that is due to missing answers."""
+    added = (1 + 1 / n_draws) * between
+    return np.divide(added, total, out=np.zeros_like(total), where=total > 0)
+
+
+def relative_increase(within: Array, between: Array, n_draws: int) -> Array:
+    """Return r, by how much missing answers increase the variance."""
+    added = (1 + 1 / n_draws) * between
+    unknown = np.where(added > 0, np.inf, 0.0)
+    return np.divide(added, within, out=unknown, where=within > 0)
+
+
+def barnard_rubin(share: Array, n_draws: int, complete_df: float = np.inf) -> Array:
+    """Return the degrees of freedom for small samples (Barnard and Rubin 1999).
+
+    Parameters
+    ----------
+    share : ndarray of float64
+        Lambda, see :func:`missing_share`.
+    n_draws : int
+    complete_df : float
+        Degrees of freedom had nothing been missing; infinite gives Rubin's old formula.
+
+    Examples
+    --------
+    >>> barnard_rubin(np.array([0.5]), 5).tolist()
+    [16.0]
+    >>> barnard_rubin(np.array([0.5]), 5, 20.0).round(3).tolist()
+    [5.815]
+    """
+    share = np.maximum(share, _SMALLEST_SHARE)
+    old = (n_draws - 1) / share**2
+    if np.isinf(complete_df):
+        return np.asarray(old)
+    observed = (complete_df + 1) / (complete_df + 3) * complete_df * (1 - share)
+    return np.asarray(old * observed / (old + observed))
+
+
+def missing_information(increase: Array, df: Array) -> Array:
+    """Return the fraction of missing information, the degrees of freedom accounted for."""
+    finite = np.where(np.isfinite(increase), increase, 0.0)
+    return np.where(np.isfinite(increase), (finite + 2 / (df + 3)) / (finite + 1), 1.0)
+
+
+def wald_denominator_df(
+    increase: float, n_terms: int, n_draws: int, complete_df: float = np.inf
+) -> float:
+    """Return the second degrees of freedom of the D1 test.
+
+    Li, Raghunathan and Rubin (1991) for large samples, Reiter (2007) where the complete data
+    would have few degrees of freedom themselves.
+
+    Parameters
+    ----------
+    increase : float
+        The average relative increase of variance over the terms.
+    n_terms, n_draws : int
+    complete_df : float
+    """
+    spare = n_terms * (n_draws - 1)
+    if increase <= 0:
+        return complete_df
+    if not np.isinf(complete_df):
+        return _reiter(increase, n_terms, spare, complete_df)
+    if spare > 4:
+        return float(4 + (spare - 4) * (1 + (1 - 2 / spare) / increase) ** 2)
+    return float(spare * (1 + 1 / n_terms) * (1 + 1 / increase) ** 2 / 2)
+
+
+def _reiter(increase: float, n_terms: int, spare: int, complete_df: float) -> float:
+    """Follow Reiter (2007), who needs more than four spare degrees of freedom."""
+    if spare <= 4:
+        return float(spare * (1 + 1 / n_terms) * (1 + 1 / increase) ** 2 / 2)
+    adjusted = (complete_df + 1) / (complete_df + 3) * complete_df
+    raised = increase * spare / (spare - 2)
+    factor = 1 + raised
+    two, four = adjusted - 2 * factor, adjusted - 4 * factor
+    between = raised**2 * (
+        two / (factor**2 * four)
+        + 8 * two / (factor * four**2)
+        + 4 / (factor * four)
+        + 4 / (four * two)
+        + 16 * two / four**3
+        + 8 / four**2
+    )
+    return float(4 + 1 / (1 / four + between / (spare - 4)))

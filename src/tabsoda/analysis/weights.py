@@ -1,0 +1,73 @@
+"""Weights of a result's rows: none, a column, an array, or replicate weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.analysis.replicates import ReplicateWeights, as_vector, check_weights
+from tabsoda.errors import InputError
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
+
+Weights = NDArray[np.float64] | ReplicateWeights
+
+
+def row_weights(result: Imputations, weights: Any) -> Weights | None:
+    """Return the weights that are meant.
+
+    Parameters
+    ----------
+    result : Imputations
+    weights : None, str, array or ReplicateWeights
+        The name of a column of the survey, or the weights themselves.
+    """
+    if weights is None:
+        return None
+    found = weights
+    if isinstance(weights, str):
+        found = design_column(result, weights)
+    if not isinstance(found, ReplicateWeights):
+        found = as_vector(found)
+        try:
+            check_weights(found)
+        except InputError as error:
+            column = weights if isinstance(weights, str) else None
+            raise InputError(
+                "holds no usable weights" if column else error.problem,
+                column=column,
+                found=error.found,
+                expected="numbers of 0 or more, not all zero",
+            ) from error
+    rows = found.weights.size if isinstance(found, ReplicateWeights) else found.size
+    if rows != result.table.shape[0]:
+        raise InputError(
+            "The weights do not fit the table",
+            found=f"{rows} weights",
+            expected=f"{result.table.shape[0]}, one a row",
+        )
+    return found
+
+
+def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
+    """Return a numeric column of the survey, NaN where it is blank; it is not imputed."""
+    frame = None if result.survey is None else result.survey.frame
+    if frame is None or name not in frame.columns:
+        raise InputError(
+            "is not in the survey",
+            column=name,
+            expected="a column of the survey"
+            if frame is not None
+            else "an array: this result came from a plain array, which has no names",
+        )
+    series = frame[name]
+    if not series.dtype.is_numeric():
+        raise InputError(
+            "holds no numbers", column=name, found=str(series.dtype), expected="weights"
+        )
+    import polars as pl
+
+    return series.cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -1,0 +1,73 @@
+"""All completed tables in one: the long form that R's mice has, and tables with skips blanked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tabsoda.imputations.restore import restore
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tabsoda.imputations.imputations import Imputations
+
+
+def long_table(result: Imputations, *, include_observed: bool = False) -> pl.DataFrame:
+    """Stack the completed tables, one below the other.
+
+    Parameters
+    ----------
+    result : Imputations
+    include_observed : bool
+        Put the table that was imputed first, as number 0.
+
+    Returns
+    -------
+    polars.DataFrame
+        ``.imp`` and ``.id`` (the row, from 1), then the columns as published.
+    """
+    import polars as pl
+
+    numbers = range(0 if include_observed else 1, len(result) + 1)
+    tables = []
+    for number in numbers:
+        values = result.table.values if number == 0 else result.values(number)
+        table = _frame(restore(values, result.table, result.survey), result.table.names)
+        index = [
+            pl.lit(number, dtype=pl.Int32).alias(".imp"),
+            pl.int_range(1, table.height + 1, dtype=pl.Int64).alias(".id"),
+        ]
+        tables.append(table.select(*index, pl.all()))
+    # Whole numbers become broken ones where a draw has some.
+    return pl.concat(tables, how="vertical_relaxed") if tables else pl.DataFrame()
+
+
+def without_codes(result: Imputations, number: int) -> Any:
+    """Return a completed table with every cell that holds no answer blank, special codes included.
+
+    Returns
+    -------
+    polars.DataFrame, or ndarray of float64 where the result came from a plain array
+    """
+    import polars as pl
+
+    values = result.values(number)
+    table = restore(values, result.table, result.survey)
+    if result.survey is None:
+        return table
+    blank = np.isnan(values)
+    return table.with_columns(
+        pl.when(pl.Series(~blank[:, position])).then(pl.col(name)).otherwise(None).alias(name)
+        for position, name in enumerate(result.table.names)
+        if blank[:, position].any()
+    )
+
+
+def _frame(table: Any, names: tuple[str, ...]) -> pl.DataFrame:
+    import polars as pl
+
+    if not isinstance(table, np.ndarray):
+        return table
+    return pl.DataFrame(table, schema=list(names)).with_columns(pl.all().fill_nan(None))

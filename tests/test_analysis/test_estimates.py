@@ -1,0 +1,235 @@
+"""Means, totals, shares and models over draws: equal to R's survey package, draw by draw."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tabsoda.analysis import (
+    ReplicateWeights,
+    pooled_mean,
+    pooled_model,
+    pooled_proportions,
+    pooled_total,
+)
+from tabsoda.analysis.model_frame import model_frame
+from tabsoda.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def replicates():
+    """Return random half samples as Fay's method has them, 16 of 80 rows."""
+    generator = np.random.default_rng(7)
+    return np.where(generator.random((80, 16)) < 0.5, 0.3, 1.7)
+
+
+def write_draws(result, folder, replicates):
+    """Write every draw with skips blank, and the replicate weights, for R."""
+    frames = []
+    for number in range(1, len(result) + 1):
+        frame = pl.from_pandas(model_frame(result, number))
+        frames.append(frame.with_columns(pl.lit(number).alias("draw")))
+    pl.concat(frames).with_columns(pl.col(pl.Float64).fill_nan(None)).write_csv(
+        folder / "draws.csv", null_value="NA"
+    )
+    np.savetxt(folder / "reps.csv", replicates, delimiter=",")
+
+
+R_SETUP = """
+d <- read.csv("draws.csv"); reps <- as.matrix(read.csv("reps.csv", header = FALSE))
+each <- function(f) lapply(split(d, d$draw), f)
+plain <- function(t) svydesign(ids = ~1, weights = ~weight, data = t)
+fay <- function(t) svrepdesign(weights = t$weight, repweights = reps * t$weight, data = t,
+  type = "Fay", rho = 0.3, combined.weights = TRUE)
+out <- function(l) { l <- unname(l)
+  list(q = t(sapply(l, function(e) unname(coef(e)))),
+       u = lapply(l, function(e) unname(as.matrix(vcov(e))))) }
+"""
+
+
+def compare(pooled, expected):
+    estimates = np.array(expected["q"], dtype=float).reshape(pooled.n_draws, -1)
+    if estimates.shape[1] == 1:
+        estimates = estimates.reshape(-1, 1)
+    np.testing.assert_allclose(pooled.estimates, estimates.mean(axis=0), rtol=1e-8)
+    within = np.mean([np.atleast_2d(np.array(u, dtype=float)) for u in expected["u"]], axis=0)
+    np.testing.assert_allclose(pooled.within, within, rtol=1e-6, atol=1e-12)
+    between = np.atleast_2d(np.cov(estimates, rowvar=False))
+    np.testing.assert_allclose(pooled.between, between, rtol=1e-7, atol=1e-12)
+
+
+def test_weighted_statistics_equal_those_of_r(result, replicates, r, tmp_path):
+    write_draws(result, tmp_path, replicates)
+    expected = r(
+        R_SETUP
+        + """
+        mean_of <- function(t, s) svymean(~cigarettes, s(t), na.rm = TRUE)
+        list(
+          mean = out(each(function(t) mean_of(t, plain))),
+          total = out(each(function(t) svytotal(~age, plain(t)))),
+          shares = out(each(function(t) svymean(~factor(region, c("north", "south", "west")),
+            plain(t)))),
+          fay_mean = out(each(function(t) mean_of(t, fay))),
+          fay_total = out(each(function(t) svytotal(~age, fay(t)))),
+          fay_df = degf(fay(d[d$draw == 1, ])))""",
+        "survey",
+        folder=tmp_path,
+    )
+    weights = result.weights["weight"].to_numpy()
+    fay = ReplicateWeights.fay(weights, replicates * weights[:, None], 0.3)
+    compare(pooled_mean(result, "cigarettes", weights="weight"), expected["mean"])
+    compare(pooled_total(result, "age", weights="weight"), expected["total"])
+    shares = pooled_proportions(result, "region", weights="weight")
+    assert shares.names[1] == "region = south"
+    assert shares.estimates[3] == 0
+    first_three = type(shares)(
+        shares.names[:3],
+        shares.estimates[:3],
+        shares.within[:3, :3],
+        shares.between[:3, :3],
+        shares.n_draws,
+    )
+    compare(first_three, expected["shares"])
+    pooled = pooled_mean(result, "cigarettes", weights=fay)
+    compare(pooled, expected["fay_mean"])
+    assert pooled.complete_df == expected["fay_df"]
+    assert pooled.notes == ("Weighted; variance from 16 replicate weights.",)
+    compare(pooled_total(result, "age", weights=fay), expected["fay_total"])
+
+
+def test_weighted_models_equal_svyglm(result, replicates, r, tmp_path):
+    write_draws(result, tmp_path, replicates)
+    formula = "cigarettes ~ factor(region) + age"
+    expected = r(
+        R_SETUP
+        + f"""
+        glm_of <- function(f, s, family) function(t) svyglm(f, s(t), family = family)
+        list(
+          gaussian = out(each(glm_of({formula}, plain, gaussian()))),
+          binomial = out(each(glm_of(I(smokes == 1) ~ age, plain, quasibinomial()))),
+          poisson = out(each(glm_of(cigarettes ~ age, plain, quasipoisson()))),
+          fay = out(each(glm_of(I(smokes == 1) ~ age, fay, quasibinomial()))),
+          df = svyglm({formula}, plain(d[d$draw == 1, ]))$df.residual,
+          fay_df = svyglm(age ~ smokes, fay(d[d$draw == 1, ]))$df.residual)""",
+        "survey",
+        folder=tmp_path,
+    )
+    gaussian = pooled_model(result, "cigarettes ~ region + age", weights="weight")
+    assert gaussian.names == ("Intercept", "region[T.south]", "region[T.west]", "age")
+    compare(gaussian, expected["gaussian"])
+    assert gaussian.complete_df == expected["df"]
+    smoking = "I(smokes == 1) ~ age"
+    compare(
+        pooled_model(result, smoking, family="binomial", weights="weight"), expected["binomial"]
+    )
+    counts = pooled_model(result, "cigarettes ~ age", family="poisson", weights="weight")
+    compare(counts, expected["poisson"])
+    weights = result.weights["weight"].to_numpy()
+    fay = ReplicateWeights.fay(weights, replicates * weights[:, None], 0.3)
+    pooled = pooled_model(result, smoking, family="binomial", weights=fay)
+    compare(pooled, expected["fay"])
+    assert pooled.complete_df == expected["fay_df"]
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_jackknife_variances_equal_those_of_r(around, r, tmp_path):
+    generator = np.random.default_rng(9)
+    answers, groups = generator.normal(size=30), np.arange(30) % 6
+    replicates = np.where(groups[:, None] == np.arange(6), 0.0, 6 / 5)
+    np.savetxt(tmp_path / "reps.csv", replicates, delimiter=",")
+    np.savetxt(tmp_path / "y.csv", answers)
+    expected = r(
+        f"""
+        d <- data.frame(y = scan("y.csv", quiet = TRUE))
+        reps <- as.matrix(read.csv("reps.csv", header = FALSE))
+        jk1 <- svrepdesign(weights = rep(1, 30), repweights = reps, data = d, type = "JK1",
+          mse = {str(around).upper()})
+        jkn <- svrepdesign(weights = rep(1, 30), repweights = reps, data = d, type = "JKn",
+          scale = 1, rscales = 1:6 / 7, mse = {str(around).upper()})
+        list(vcov(svymean(~y, jk1))[1], vcov(svymean(~y, jkn))[1])""",
+        "survey",
+        folder=tmp_path,
+    )
+    jk1 = ReplicateWeights.jackknife(np.ones(30), replicates, around_estimate=around)
+    scales = np.arange(1, 7) / 7
+    jkn = ReplicateWeights.jackknife(
+        np.ones(30), replicates, replicate_scales=scales, around_estimate=around
+    )
+    found = [d.estimate(lambda w: np.average(answers, weights=w))[1][0, 0] for d in (jk1, jkn)]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_unweighted_models_equal_a_pool_of_statsmodels_fits(result):
+    import statsmodels.formula.api as smf
+
+    from tabsoda.analysis import pool
+
+    frames = [model_frame(result, number) for number in range(1, 5)]
+    expected = pool([smf.ols("age ~ region + health", frame).fit() for frame in frames])
+    pooled = result.pool("age ~ region + health")
+    np.testing.assert_allclose(pooled.estimates, expected.estimates, rtol=1e-9)
+    np.testing.assert_allclose(pooled.covariance, expected.covariance, rtol=1e-9)
+    np.testing.assert_allclose(pooled.df, expected.df, rtol=1e-9)
+
+
+def test_a_function_is_called_with_tables_whose_skips_are_blank(result):
+    skipped = int(result.table.states.skipped[:, 4].sum())
+    assert skipped > 20
+    found = result.apply(lambda table: table["cigarettes"])
+    assert [series.null_count() for series in found] == [skipped] * 4
+    assert min(series.min() for series in found) >= 1
+    pooled = result.pool(lambda t: (t["age"].mean(), t["age"].var() / len(t)))
+    np.testing.assert_allclose(pooled.estimates, pooled_mean(result, "age").estimates)
+    np.testing.assert_allclose(pooled.covariance, pooled_mean(result, "age").covariance)
+
+
+def test_rows_left_out_are_told(result):
+    asked = int((~result.table.states.skipped[:, 4]).sum())
+    pooled = result.pool("cigarettes ~ age")
+    assert pooled.notes == (
+        f"Fitted to {asked} of 80 rows: the others were not asked one of its questions.",
+    )
+    assert pooled.complete_df == asked - 2
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "message"),
+    [
+        ("age", {}, "no model"),
+        ("age ~ nobody", {}, "cannot be used on this survey.*nobody"),
+        ("age ~ +* smokes", {}, "cannot be used on this survey"),
+        ("smokes ~ age", {}, "more than one column"),
+        ("health ~ age", {"family": "binomial"}, "does not fit the family binomial"),
+        ("I(-age) ~ health", {"family": "poisson"}, "numbers of 0 or more"),
+        ("age ~ health", {"family": "gamma"}, "family is not known"),
+        ("age ~ health", {"weights": "region"}, "'region' holds no numbers"),
+        ("age ~ health", {"weights": "nobody"}, "'nobody' is not in the survey"),
+        ("age ~ health", {"weights": "cigarettes"}, "'cigarettes' holds no usable weights"),
+        ("age ~ health", {"weights": [1.0, 2.0]}, "2 weights"),
+        ("age ~ health + I(2 * health)", {}, "cannot be fitted to draw 1"),
+        ("I(smokes == 1) ~ I(smokes == 2)", {"family": "binomial"}, "draw 1"),
+        ("age ~ result", {}, "cannot be used"),
+    ],
+)
+def test_models_that_cannot_be_fitted(formula, options, message, result):
+    with pytest.raises(InputError, match=message):
+        pooled_model(result, formula, **options)
+
+
+def test_statistics_of_what_has_none(result):
+    with pytest.raises(InputError, match="levels that are no numbers"):
+        pooled_mean(result, "region")
+    with pytest.raises(InputError, match="no levels"):
+        pooled_proportions(result, "age")
+    with pytest.raises(InputError, match="no question"):
+        pooled_mean(result, "weight")
+
+
+def test_the_long_table_is_that_of_mice(result):
+    long = result.complete("long", include_observed=True)
+    assert long.columns == [".imp", ".id", *result.survey.frame.columns]
+    assert long[".imp"].unique().sort().to_list() == [0, 1, 2, 3, 4]
+    assert long.filter(pl.col(".imp") == 0).drop(".imp", ".id").equals(result.survey.frame)
+    third = long.filter(pl.col(".imp") == 3)
+    assert third[".id"].to_list() == list(range(1, 81))
+    assert third.drop(".imp", ".id").equals(result.complete(3))
+    assert result.complete("long")[".imp"].min() == 1
