@@ -20,14 +20,16 @@ app = App(
 # Named by path, so that a verb's libraries are imported only when it runs.
 app.command("tabsoda.cli.inspect:inspect", name="inspect", help="See what is in a survey file.")
 app.command("tabsoda.cli.mine:mine", name="mine", help="Find the routing rules of a survey.")
+app.command("tabsoda.cli.review:review", name="review", help="Approve or reject routing rules.")
 app.command("tabsoda.cli.check:check", name="check", help="Check data against routing rules.")
 app.command("tabsoda.cli.impute:impute", name="impute", help="Impute the missing answers.")
+app.command("tabsoda.cli.report:report", name="report", help="Report on imputations.")
 app.command("tabsoda.cli.evaluate:evaluate", name="evaluate", help="Compare methods on a survey.")
 app.command("tabsoda.cli.demo:demo", name="demo", help="Run the whole job on an embedded survey.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; exit with 2 on bad input, 130 when interrupted."""
+    """Run one command; exit with 2 on bad input, 3 on rules not reviewed, 130 interrupted."""
     try:
         app(arguments, result_action="return_value", exit_on_error=False)
     except CycloptsError:

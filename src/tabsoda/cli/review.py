@@ -1,0 +1,190 @@
+"""``tabsoda review``: approve, reject or edit routing rules."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.rule_text import paragraph
+from tabsoda.errors import InputError
+
+if TYPE_CHECKING:
+    from tabsoda.skips.rule_set import RuleSet
+
+
+def review(
+    rules: Path,
+    data: Path | None = None,
+    /,
+    *,
+    survey: Path | None = None,
+    codebook: Path | None = None,
+    unlisted: Literal["error", "missing"] = "error",
+    by: str | None = None,
+    accept_all: Annotated[bool, Parameter(negative="")] = False,
+    min_precision: Annotated[float | None, Parameter(validator=Number(gte=0, lte=1))] = None,
+    suppress_below: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
+    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
+    no_browser: Annotated[bool, Parameter(negative="")] = False,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """Look at every routing rule beside the data, and approve, reject or edit it.
+
+    Opens a page in the browser that only this machine can reach. Every decision is saved in the
+    rules file at once, with who, when and why. Press Ctrl-C to end.
+
+    With --accept-all or --min-precision no page is opened and no data are needed.
+
+    Parameters
+    ----------
+    rules
+        The rules file, as tabsoda mine -o writes it.
+    data
+        The survey: CSV, Parquet, SPSS, Stata or SAS.
+    survey
+        The survey's description: survey.toml or schema.json. Guessed where absent.
+    codebook
+        A DDI codebook (XML) that fills in labels.
+    unlisted
+        Values the description does not list: an error, or missing answers.
+    by
+        Who reviews. [default: the name you are logged in with]
+    accept_all
+        Approve every rule that nobody has reviewed.
+    min_precision
+        Approve the unreviewed rules that are right at least this often, such as .99, by the lower
+        Wilson bound in the rules file.
+    suppress_below
+        Hide counts below this on the page. The rules file still holds the miner's.
+    port
+        Where to serve the page; 0 takes any free port.
+    no_browser
+        Print the address only.
+    as_json
+        Write the result as JSON.
+    """
+    from tabsoda.skips.rule_set import RuleSet
+
+    who = by if by is not None else _login_name()
+    if accept_all or min_precision is not None:
+        if accept_all and min_precision is not None:
+            raise InputError(
+                "The options --accept-all and --min-precision contradict each other",
+                next_step="Leave out one of them",
+            )
+        after, approved = _approve_unseen(RuleSet.from_toml(rules), who, min_precision)
+        if approved:
+            _save(after, rules)
+    else:
+        if data is None:
+            raise InputError(
+                "There are no data to hold the rules against",
+                next_step=f"Name the survey: tabsoda review {rules} DATA; or approve without"
+                " looking, by --accept-all or --min-precision",
+            )
+        before = RuleSet.from_toml(rules)
+        _serve(rules, data, survey, codebook, unlisted, who, suppress_below, port, no_browser)
+        after = RuleSet.from_toml(rules)
+        approved = [r.identifier for r in after if _status(after, r) != _status(before, r)]
+    _tell(after, approved, rules, as_json=as_json)
+
+
+def _approve_unseen(
+    rules: RuleSet, by: str, min_precision: float | None
+) -> tuple[RuleSet, list[str]]:
+    from tabsoda.skips.rules import RuleStatus
+
+    least = 0.0 if min_precision is None else min_precision
+    chosen = [
+        rule.identifier
+        for rule in rules
+        if rule.status is RuleStatus.PROPOSED and 1 - rule.evidence.answered_upper >= least
+    ]
+    why = (
+        "--accept-all, not looked at one by one"
+        if min_precision is None
+        else f"--min-precision {min_precision:g}, not looked at one by one"
+    )
+    return rules.approve(chosen, why, by=by), chosen
+
+
+def _serve(
+    rules: Path,
+    data: Path,
+    survey: Path | None,
+    codebook: Path | None,
+    unlisted: Literal["error", "missing"],
+    by: str,
+    suppress_below: int,
+    port: int,
+    no_browser: bool,
+) -> None:
+    try:
+        from tabsoda.review.server import ReviewServer
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "The review page needs packages that are not installed",
+            found=f"no module '{error.name}'",
+            next_step="Install them with: pip install 'tabsoda[review]'",
+        ) from error
+    from tabsoda.reading import read_survey
+    from tabsoda.review.desk import Desk
+
+    source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
+    desk = Desk(rules, source, by, suppress_below)
+    console = output()
+
+    def tell(address: str) -> None:
+        done, total = desk.progress
+        console.print(f"{done} of {total} rules are reviewed. The page is at", markup=False)
+        # Never wrapped: an address broken in two opens nothing.
+        console.print(address, markup=False, soft_wrap=True)
+        console.print("Press Ctrl-C when you are done.", markup=False)
+
+    ReviewServer(desk, port).run(tell, browse=not no_browser)
+
+
+def _tell(rules: RuleSet, changed: list[str], file: Path, *, as_json: bool) -> None:
+    counts = {
+        status: sum(rule.status.value == status for rule in rules)
+        for status in ("approved", "rejected", "proposed")
+    }
+    if as_json:
+        emit_json({"file": str(file), "rules": len(rules), **counts, "changed": changed})
+        return
+    console = output()
+    text = (
+        f"{file}: {counts['approved']:,} rules approved, {counts['rejected']:,} rejected,"
+        f" {counts['proposed']:,} not reviewed; {len(changed):,} changed now."
+    )
+    console.print(paragraph(text, console.width), markup=False, no_wrap=True, crop=False)
+
+
+def _save(rules: RuleSet, path: Path) -> None:
+    try:
+        rules.to_toml(path)
+    except OSError as error:
+        raise InputError(
+            f"The rules file '{path}' cannot be written",
+            found=error.strerror or str(error),
+            next_step="It is as it was; make room, or change its permissions",
+        ) from error
+
+
+def _status(rules: RuleSet, rule: Any) -> str:
+    """Return what was decided of a rule and when; empty where the set does not hold it."""
+    found = next((r for r in rules if r.identifier == rule.identifier), None)
+    return "" if found is None else f"{found.status.value} {found.at}"
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        # A container may give its user no name.
+        return "unknown"

@@ -1,0 +1,129 @@
+"""The review page's addresses: the page, what it shows, and what it changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from tabsoda.errors import InputError
+from tabsoda.review.desk import Desk, StaleVersionError
+from tabsoda.review.guard import Guard
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+PAGE = Path(__file__).parent / "page"
+# Far more than the longest note and the largest rule take.
+_LARGEST_BODY = 200_000
+
+
+def make_app(desk: Desk, token: str, port: int, stop: Callable[[], None]) -> ASGIApp:
+    """Return the application that serves the page of one desk.
+
+    Parameters
+    ----------
+    desk : Desk
+    token : str
+        What the address has to start with.
+    port : int
+    stop : callable
+        Ends the server, when the reviewer is done.
+    """
+
+    async def page(request: Request) -> Response:
+        return FileResponse(PAGE / "index.html")
+
+    async def summary(request: Request) -> Response:
+        return await _answer(desk.summary)
+
+    async def patterns(request: Request) -> Response:
+        return await _answer(lambda: desk.patterns(request.query_params.get("id", "")))
+
+    async def decide(request: Request) -> Response:
+        return await _change(
+            request,
+            lambda body: desk.decide(
+                body["version"], _texts(body["ids"]), body["action"], body.get("note")
+            ),
+        )
+
+    async def edit(request: Request) -> Response:
+        return await _change(
+            request,
+            lambda body: desk.edit(body["version"], body["id"], body["when"], body.get("note")),
+        )
+
+    async def preview(request: Request) -> Response:
+        return await _change(request, lambda body: desk.preview(body["id"], body["when"]))
+
+    async def undo(request: Request) -> Response:
+        return await _change(request, lambda body: desk.undo(body["version"]))
+
+    async def finish(request: Request) -> Response:
+        stop()
+        return JSONResponse({"finished": True})
+
+    routes = [
+        Route("/", page),
+        Route("/api/rules", summary),
+        Route("/api/patterns", patterns),
+        Route("/api/decide", decide, methods=["POST"]),
+        Route("/api/edit", edit, methods=["POST"]),
+        Route("/api/preview", preview, methods=["POST"]),
+        Route("/api/undo", undo, methods=["POST"]),
+        Route("/api/finish", finish, methods=["POST"]),
+        Mount("/page", StaticFiles(directory=PAGE)),
+    ]
+    return Guard(Starlette(routes=[Mount(f"/{token}", routes=routes)]), token, port)
+
+
+async def _change(request: Request, change: Callable[[dict[str, Any]], Any]) -> Response:
+    try:
+        body = await _body(request)
+    except (ValueError, RecursionError) as error:
+        return JSONResponse({"error": str(error)}, status_code=400)
+    return await _answer(lambda: _applied(change, body))
+
+
+def _applied(change: Callable[[dict[str, Any]], Any], body: dict[str, Any]) -> Any:
+    try:
+        return change(body)
+    except KeyError as error:
+        raise InputError(f"The request holds no {error}") from error
+
+
+async def _answer(work: Callable[[], Any]) -> Response:
+    """Do the work beside the event loop, and tell what was wrong in a way the page can show."""
+    try:
+        return JSONResponse(await run_in_threadpool(work))
+    except StaleVersionError as error:
+        return JSONResponse({"error": str(error)}, status_code=409)
+    except InputError as error:
+        return JSONResponse({"error": str(error)}, status_code=422)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > _LARGEST_BODY:
+            raise ValueError("The request is too large.")
+    body = json.loads(content)
+    if not isinstance(body, dict):
+        raise ValueError("The request is no JSON object.")
+    return body
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InputError("The rules to change are no list of identifiers", found=repr(value)[:80])
+    return value

@@ -1,0 +1,117 @@
+"""What the data say of every rule: the 2x2 counts, and why a person should look twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.forward import route, was_asked
+from tabsoda.skips.rule_checks import require_same_survey
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Evidence, SkipRule
+from tabsoda.skips.screening import Counts, evidence
+from tabsoda.table import CodedTable
+
+# A rule that explains fewer blanks than this rests on few people.
+FEW = 30
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A reason to look twice: a word for filters, and a sentence for people."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A table as a rule set sees it.
+
+    Attributes
+    ----------
+    table : CodedTable
+        As read.
+    settled : CodedTable
+        With the skips that the rules in force lead to.
+    asked : ndarray of bool, shape (n_rows, n_columns)
+        Cells whose question was put.
+    fired : dict of str to ndarray of bool, shape (n_rows,)
+        Where each rule fires, the rejected ones too, by identifier.
+    """
+
+    table: CodedTable
+    settled: CodedTable
+    asked: NDArray[np.bool_]
+    fired: dict[str, NDArray[np.bool_]]
+
+    def counts(self, rule: SkipRule) -> Counts:
+        """Count a rule against the blanks of its target."""
+        blank = ~self.asked[:, self.table.names.index(rule.target)]
+        return Counts.of(self.fired[rule.identifier], blank)
+
+
+def examine(rules: RuleSet, table: CodedTable) -> Examined:
+    """Hold a table against every rule.
+
+    Rejected rules take no part in the routing; where they would fire is found afterwards, so that
+    they can still be judged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> from tabsoda.skips.rules import Condition
+    >>> ever = Column("ever", ColumnKind.NOMINAL, ("yes", "no"))
+    >>> often = Column("often", ColumnKind.CONTINUOUS)
+    >>> table = CodedTable.from_values((ever, often), np.array([[1, np.nan], [1, 3], [0, np.nan]]))
+    >>> rules = RuleSet((SkipRule("r1", "often", ((Condition("ever", ("no",)),),)),), (ever, often))
+    >>> examine(rules, table).counts(rules["r1"])
+    Counts(fired_blank=1, fired_asked=1, silent_blank=1, silent_asked=0)
+    """
+    require_same_survey(rules, rules.column_of, table.columns)
+    routing = route(rules, table)
+    settled = table.with_states(routing.states)
+    rest = {rule.identifier: rule for rule in rules if rule.identifier not in routing.fired}
+    fired = routing.fired | {name: rule.fires(settled) for name, rule in rest.items()}
+    return Examined(table, settled, was_asked(table.states), fired)
+
+
+def evidence_here(rule: SkipRule, examined: Examined) -> Evidence:
+    """Return the evidence for a rule in this table.
+
+    A rule that a person wrote is one test, not one of many, so its q-value is its p-value.
+    """
+    found = evidence(examined.counts(rule), q_value=1.0)
+    return replace(found, q_value=found.p_value)
+
+
+def flags_of(rule: SkipRule, counts: Counts, *, exact: bool = True) -> tuple[Flag, ...]:
+    """Say why a rule deserves a second look.
+
+    Parameters
+    ----------
+    rule : SkipRule
+    counts : Counts
+    exact : bool, default True
+        Name numbers; False where they are hidden.
+    """
+    flags = []
+    if counts.fired == 0:
+        flags.append(Flag("never fires", "The rule fires for nobody in this file."))
+    elif counts.fired_blank < FEW:
+        number = f"only {counts.fired_blank:,}" if exact else "few"
+        flags.append(Flag("low support", f"It explains {number} blanks."))
+    if counts.fired_asked:
+        number = f"{counts.fired_asked:,} of {counts.fired:,}" if exact else "Some"
+        flags.append(Flag("contradicted", f"{number} were asked although the rule fires."))
+    if rule.extended_from is not None:
+        text = f"Found on {rule.extended_from} and extended to this question."
+        flags.append(Flag("extension", text))
+    if any(condition.or_blank for path in rule.any_of for condition in path):
+        flags.append(Flag("blank gate", "It fires, too, where a gate is blank for no reason."))
+    if any(decision.did == "edited" for decision in rule.history):
+        flags.append(Flag("edited", "Somebody changed its conditions."))
+    return tuple(flags)

@@ -1,0 +1,75 @@
+"""Who may talk to the review page: a browser on this machine that was given the address."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# A form or an image on another site cannot send a header of its own.
+WRITE_HEADER = "x-tabsoda-review"
+_SECURITY = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self';"
+    " img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+
+
+class Guard:
+    """Turns away whoever does not hold the token, and whoever comes from another site.
+
+    Parameters
+    ----------
+    app : ASGI application
+    token : str
+        The first part of every path.
+    port : int
+        Where the page is served; other names for this machine are turned away, too.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self.app = app
+        self.token = token
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 403."""
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_SECURITY)
+            await send(message)
+
+        if scope["type"] != "http":
+            return
+        refusal = self._refusal(scope)
+        if refusal:
+            await PlainTextResponse(refusal + "\n", status_code=403)(scope, receive, send_safely)
+        else:
+            await self.app(scope, receive, send_safely)
+
+    def _refusal(self, scope: Scope) -> str:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        # A name that another site points at this machine ("DNS rebinding") is none of ours.
+        if host not in self.hosts:
+            return "This is not the address of the review page."
+        given = scope["path"].split("/")[1]
+        if not secrets.compare_digest(given.encode(), self.token.encode()):
+            return "The address is incomplete or old. Open the one that tabsoda review printed."
+        if scope["method"] in ("GET", "HEAD"):
+            return ""
+        if headers.get("origin") != f"http://{host}" or headers.get(WRITE_HEADER) != "1":
+            return "Changes can be made from the review page only."
+        return ""

@@ -1,0 +1,39 @@
+// Talking to the server; addresses are relative, because the token is part of the page's own.
+
+export class Refused extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function answer(request) {
+  let response;
+  try {
+    response = await request;
+  } catch {
+    throw new Refused("The review server does not answer. Start tabsoda review again; what was "
+      + "decided before is saved.", 0);
+  }
+  if (response.status === 403) throw new Refused(await response.text(), 403);
+  let content;
+  try {
+    content = await response.json();
+  } catch {
+    throw new Refused(`The server failed (${response.status}). Nothing was saved.`, response.status);
+  }
+  if (!response.ok) throw new Refused(content.error, response.status);
+  return content;
+}
+
+export function get(path) {
+  return answer(fetch(`api/${path}`, { cache: "no-store" }));
+}
+
+export function post(path, body) {
+  return answer(fetch(`api/${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Tabsoda-Review": "1" },
+    body: JSON.stringify(body),
+  }));
+}

@@ -1,0 +1,41 @@
+// Building elements. Text goes in as text nodes only, so a label with HTML in it stays a label.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
+  return element;
+}
+
+export function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+export function key(letter) {
+  return el("kbd", {}, letter);
+}
+
+export function number(value) {
+  return value === null ? "–" : value.toLocaleString("en-US");
+}
+
+export function percent(share, digits = 1) {
+  return `${(100 * share).toFixed(digits)} %`;
+}
+
+export function when(stamp) {
+  const time = new Date(stamp);
+  if (Number.isNaN(time.valueOf())) return stamp;
+  return time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,70 @@
+"""Serving the review page on this machine, until the reviewer is done."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable
+
+import uvicorn
+
+from tabsoda.errors import InputError
+from tabsoda.review.app import make_app
+from tabsoda.review.desk import Desk
+
+
+class ReviewServer:
+    """A review page, bound to 127.0.0.1, at an address that nobody can guess.
+
+    Parameters
+    ----------
+    desk : Desk
+    port : int, default 0
+        0 takes any that is free.
+
+    Attributes
+    ----------
+    address : str
+        Where the page is; holds the token.
+    """
+
+    def __init__(self, desk: Desk, port: int = 0) -> None:
+        try:
+            self._socket = socket.create_server(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise InputError(
+                f"The port {port} cannot be used",
+                found=getattr(error, "strerror", None) or str(error),
+                next_step="Choose another --port, or leave it out to take a free one",
+            ) from error
+        port = self._socket.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+        self.address = f"http://127.0.0.1:{port}/{token}/"
+        # No access log: it would hold the token.
+        config = uvicorn.Config(
+            make_app(desk, token, port, self.stop),
+            access_log=False,
+            log_level="warning",
+            lifespan="off",
+            timeout_graceful_shutdown=2,
+        )
+        self._server = uvicorn.Server(config)
+
+    def stop(self) -> None:
+        """End :meth:`run` after the requests in hand."""
+        self._server.should_exit = True
+
+    def run(self, ready: Callable[[str], None] | None = None, *, browse: bool = False) -> None:
+        """Serve until :meth:`stop`, or until the user interrupts."""
+        if ready is not None:
+            ready(self.address)
+        if browse:
+            webbrowser.open(self.address)
+        try:
+            self._server.run(sockets=[self._socket])
+        except KeyboardInterrupt:
+            # How a person ends a server; every decision is saved already.
+            pass
+        finally:
+            self._socket.close()

@@ -1,0 +1,116 @@
+"""What the page shows, as plain values: the page itself decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from tabsoda.errors import InputError
+from tabsoda.review.findings import Examined, flags_of
+from tabsoda.review.patterns import example_patterns
+from tabsoda.review.small_cells import hide_small
+from tabsoda.schema.column import Column
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.skips.screening import Counts, wilson_upper
+from tabsoda.skips.sentences import reasons_text
+
+_COUNTS = ("fired_blank", "fired_asked", "silent_blank", "silent_asked")
+
+
+def rules_summary(rules: RuleSet, examined: Examined, below: int = 0) -> dict[str, Any]:
+    """Return rules, columns and routing graph, ready for JSON.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    examined : Examined
+        The survey under these rules.
+    below : int, default 0
+        Counts below this are hidden; see :func:`tabsoda.review.small_cells.hide_small`.
+    """
+    return {
+        "rules": [_rule(rule, rules, examined.counts(rule), below) for rule in rules],
+        "columns": [_column(column) for column in rules.columns],
+        "graph": _graph(rules),
+    }
+
+
+def patterns_summary(
+    rules: RuleSet, identifier: str, examined: Examined, below: int = 0
+) -> dict[str, Any]:
+    """Return the example patterns of one rule, ready for JSON."""
+    try:
+        rule = rules[identifier]
+    except KeyError as error:
+        raise InputError(f"There is no rule '{identifier}'") from error
+    return {
+        "gates": list(rule.gates),
+        "target": rule.target,
+        "patterns": [asdict(pattern) for pattern in example_patterns(rule, examined, below)],
+    }
+
+
+def _rule(rule: SkipRule, rules: RuleSet, counts: Counts, below: int) -> dict[str, Any]:
+    columns = rules.column_of
+    shown = hide_small([getattr(counts, name) for name in _COUNTS], below)
+    exact = None not in shown
+    target = columns[rule.target]
+    return {
+        "id": rule.identifier,
+        "target": rule.target,
+        "label": target.label,
+        "universe": target.universe,
+        "sentence": rules.sentence(rule),
+        "reasons": reasons_text(rule, columns),
+        "gates": list(rule.gates),
+        "when": [[_condition(c, columns[c.column]) for c in path] for path in rule.any_of],
+        "status": rule.status.value,
+        "note": rule.note,
+        "by": rule.by,
+        "at": rule.at,
+        "history": [asdict(decision) for decision in rule.history],
+        "counts": dict(zip(_COUNTS, shown, strict=True)),
+        # Shares would give hidden counts away.
+        "precision_lower": 1 - float(wilson_upper(counts.fired_asked, counts.fired))
+        if exact
+        else None,
+        "coverage": counts.fired_blank / counts.blank if exact and counts.blank else None,
+        "flags": [asdict(flag) for flag in flags_of(rule, counts, exact=exact)],
+    }
+
+
+def _condition(condition: Condition, gate: Column) -> dict[str, Any]:
+    return {
+        "gate": condition.column,
+        "levels": [gate.levels.index(level) for level in condition.levels],
+        "above": condition.above,
+        "up_to": condition.up_to,
+        "or_skipped": condition.or_skipped,
+        "or_blank": condition.or_blank,
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "label": column.label,
+        "kind": column.kind.value,
+        "levels": [column.describe_level(level) for level in column.levels],
+    }
+
+
+def _graph(rules: RuleSet) -> dict[str, Any]:
+    """Return the routing graph with the depth of each question: 0 for gates that nothing skips."""
+    graph = rules.graph()
+    depth = {node.name: 0 for node in graph.nodes}
+    # Rules come in questionnaire order and gates before their targets: one pass settles all.
+    for edge in graph.edges:
+        depth[edge.target] = max(depth[edge.target], depth[edge.gate] + 1)
+    edges = {(edge.gate, edge.target): edge.rule for edge in graph.edges}
+    return {
+        "nodes": [asdict(node) | {"depth": depth[node.name]} for node in graph.nodes],
+        "edges": [
+            {"gate": gate, "target": target, "rule": rule} for (gate, target), rule in edges.items()
+        ],
+    }
