@@ -41,6 +41,12 @@ class PreparedTable:
     events: EventLog = field(default_factory=EventLog)
     known_skips: NDArray[np.bool_] | None = None
 
+    @classmethod
+    def settled(cls, survey: Survey, known_skips: NDArray[np.bool_] | None) -> PreparedTable:
+        """Take a survey to which rules were applied already, or none are to be."""
+        events = EventLog([*survey.events])
+        return cls(survey.table, survey, events=events, known_skips=known_skips)
+
     def with_states(self, states: CellStates) -> PreparedTable:
         """Return the same table under other states."""
         survey = None if self.survey is None else self.survey.with_states(states)

@@ -47,6 +47,7 @@ def impute(
     skip_mask: Path | None = None,
     mine: Annotated[bool, Parameter(negative="")] = False,
     accept_all: Annotated[bool, Parameter(negative="")] = False,
+    gate_policy: Literal["follow", "keep"] | None = None,
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     draws: Annotated[int, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
     seed: int | None = None,
@@ -90,6 +91,10 @@ def impute(
         must be given, too.
     accept_all
         Use rules that nobody has reviewed; the manifest says which. Without it: exit code 3.
+    gate_policy
+        Questions that hang on a missing answer, where rules are known. follow: each draw imputes
+        that answer first, and then skips or imputes what hangs on it. keep: imputes whatever is
+        missing, as in the paper. [default: follow]
     output_folder
         Folder to write to.
     draws
@@ -129,7 +134,11 @@ def impute(
     flags = {"mine": mine or None, "bits": bits or None}
     _check_options(inputs, {**fitting, **flags})
     require_accepted_mining(mine=mine, accept_all=accept_all)
-    options: dict[str, Any] = {"unlisted": unlisted, "accept_all": accept_all}
+    options: dict[str, Any] = {
+        "unlisted": unlisted,
+        "accept_all": accept_all,
+        "gate_policy": gate_policy or ("follow" if model is None else None),
+    }
     if model is None:
         options |= {
             "seed": seed or 0,
@@ -145,7 +154,7 @@ def impute(
         check_folder(folder, list(inputs.values()), run, force=force)
     job.prepare()
     if dry_run:
-        facts = plan_facts(job.source, job.cost(), job.fillable())
+        facts = plan_facts(job.source, job.cost(), job.fillable(), job.followed_rules())
         emit_json(facts) if as_json else show_plan(facts)
         return
     cost = job.cost()
@@ -239,6 +248,8 @@ class Job:
             self.options["seed"] = self.imputer.random_state
         else:
             self.imputer = self._new_imputer()
+        self.imputer.gate_policy = self.options["gate_policy"] or self.imputer.gate_policy
+        self.options["gate_policy"] = self.imputer.gate_policy
         self.rules = getattr(self.imputer, "rules_", None)
         if "rules" in self.inputs:
             self.rules = self._reviewed_rules(self.inputs["rules"])
@@ -250,6 +261,7 @@ class Job:
             skip_mask=self.inputs.get("skip_mask"),
             unlisted=self.options["unlisted"],
         )
+        self.known_skips = source.states.skipped
         if self.rules is not None:
             source = apply_rules(source, self.rules, from_model="rules" not in self.inputs)
         if self.options.get("mine"):
@@ -262,6 +274,10 @@ class Job:
         rules = RuleSet.from_toml(path)
         require_review(rules, str(path), accept_all=self.options["accept_all"])
         return rules
+
+    def followed_rules(self) -> RuleSet | None:
+        """Return the rules that draws will follow; None where there are none, or the mask holds."""
+        return self.rules if self.options["gate_policy"] == "follow" else None
 
     def _new_imputer(self) -> TabSODAImputer:
         from tabsoda.cli.impute_settings import parse_settings
@@ -313,16 +329,19 @@ class Job:
         """Fit where there is no model yet, and impute; return the result and the seconds taken."""
         from safetensors import SafetensorError
 
+        from tabsoda.imputer_input import PreparedTable
+
+        # The states are settled; the rules say what follows from a drawn gate, and in new rows.
+        table = PreparedTable.settled(self.source, None if self.rules is None else self.known_skips)
         start = time.perf_counter()
         try:
             if self.model is None:
+                self.imputer.rules = self.rules
                 with progress("Fitting") as report:
-                    self.imputer.fit(self.source, checkpoint=checkpoint, report=report)
-            # The states are settled; rules are kept with the model for rows still to come.
-            self.imputer.rules_ = None
-            with progress("Imputing") as report:
-                result = self.imputer.impute(self.source, self.draws, report=report)
+                    self.imputer.fit(table, checkpoint=checkpoint, report=report)
             self.imputer.rules_ = self.rules
+            with progress("Imputing") as report:
+                result = self.imputer.impute(table, self.draws, report=report)
         except (OSError, SafetensorError) as error:
             raise unwritable(checkpoint.parent, error) from error
         except KeyboardInterrupt:

@@ -104,6 +104,7 @@ def _manifest(
             "left_missing": int(states.missing.sum()) - imputed,
         },
         "imputed_by_variable": result.counts(),
+        "routing": None if result.routing is None else result.routing.to_dict(),
         "inputs": {
             name: {"file": path.name, "sha256": file_hash(path)} for name, path in inputs.items()
         },

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tabsoda.em.cost import Cost
     from tabsoda.imputations.imputations import Imputations
+    from tabsoda.routing.record import RoutingRecord
+    from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
 
 _VARIABLES_SHOWN = 12
@@ -51,23 +53,31 @@ def cost_text(seconds: float, memory_bytes: float) -> str:
     )
 
 
-def plan_facts(source: Survey, cost: Cost, fillable: NDArray[np.bool_]) -> dict[str, Any]:
+def plan_facts(
+    source: Survey, cost: Cost, fillable: NDArray[np.bool_], rules: RuleSet | None = None
+) -> dict[str, Any]:
     """Return per variable what would be imputed, as plain values.
 
     ``fillable`` says which questions can be imputed, shape (n_questions,): missing cells of the
-    others, which nobody answered, stay missing.
+    others, which nobody answered, stay missing. Of those to impute, some are ``unresolved``: they
+    hang on a missing answer, and draws that follow the ``rules`` skip or impute them.
     """
+    from tabsoda.routing.unresolved import count_unresolved
+
     states = source.states
     to_impute = states.missing & fillable
+    unresolved = count_unresolved(source.table, rules, fillable)
     counts = {
         "answered": states.answered.sum(axis=0),
         "skipped": states.skipped.sum(axis=0),
         "to_impute": to_impute.sum(axis=0),
+        "unresolved": unresolved,
     }
     return {
         "rows": states.shape[0],
         "cells": states.states.size,
         "to_impute": int(to_impute.sum()),
+        "unresolved": int(unresolved.sum()),
         "variables": {
             column.name: {
                 "kind": column.kind.value,
@@ -83,19 +93,56 @@ def plan_facts(source: Survey, cost: Cost, fillable: NDArray[np.bool_]) -> dict[
 
 def show_plan(facts: dict[str, Any]) -> None:
     """Print what would be imputed, variable by variable."""
-    rows = [["variable", "kind", "answered", "skipped", "to impute"]]
+    keys = ["answered", "skipped", "to_impute", *["unresolved"] * (facts["unresolved"] > 0)]
+    rows = [["variable", "kind", *(key.replace("_", " ") for key in keys)]]
     for name, variable in facts["variables"].items():
-        counts = (variable[key] for key in ("answered", "skipped", "to_impute"))
+        counts = (variable[key] for key in keys)
         rows.append([one_line(name, 36), variable["kind"], *(f"{count:,}" for count in counts)])
     show(
         [
             *columns(rows, left=2),
             "",
             f"{facts['to_impute']:,} of {facts['cells']:,} cells would be imputed.",
+            *_unresolved_text(facts["unresolved"]),
             cost_text(facts["seconds"], facts["memory_bytes"]),
             "Nothing was written.",
         ]
     )
+
+
+def _unresolved_text(count: int) -> list[str]:
+    if not count:
+        return []
+    text = (
+        f"{count:,} of them are unresolved: they hang on a missing answer. Each draw imputes that"
+        " answer first, and then skips or imputes them, as the rules say."
+    )
+    return [paragraph(text, output().width)]
+
+
+def _routing_text(routing: RoutingRecord | None) -> str:
+    """Say what following the rules did; nothing where nothing hung on a missing gate.
+
+    Examples
+    --------
+    >>> from tabsoda.routing import RoutingRecord
+    >>> print(_routing_text(RoutingRecord(gates=3, followers=10, skipped=(3, 5))))
+    Routing: 10 cells hung on 3 missing gates; on average 4 a draw were settled as skipped.
+    """
+    if routing is None or routing.policy == "keep" or not routing.followers + routing.withheld:
+        return ""
+    skipped = routing.mean_skipped if routing.skipped else routing.skipped_in_point
+    # Those of absent respondents are skipped in every draw, and told apart.
+    skipped -= routing.withheld
+    how = "on average {:,.0f} a draw were" if routing.skipped else "{:,.0f} were"
+    text = (
+        f"Routing: {routing.followers:,} cells hung on {routing.gates:,} missing gates;"
+        f" {how.format(skipped)} settled as skipped."
+    )
+    if routing.withheld:
+        text += f" {routing.withheld:,} cells of respondents who were not there, too."
+    conflicts = routing.total("conflict")
+    return text + (f" {conflicts:,} conflicts were left over all draws." if conflicts else "")
 
 
 def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> None:
@@ -113,6 +160,9 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
         ),
         "",
     ]
+    routed = _routing_text(result.routing)
+    if routed:
+        lines += [paragraph(routed, width), ""]
     if most:
         share = [[one_line(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
         lines += [*columns([["most imputed", "cells", "of rows"], *share]), ""]

@@ -99,8 +99,8 @@ class Settler:
             if not rows.size:
                 continue
             odds = self.models.probabilities(features[rows], position)
-            broken = self._broken(rows, position, values, states)
-            free = _least_broken(broken, odds.shape)
+            broken, left = self._consequences(rows, position, values, states)
+            free = _least(np.sum(list(broken.values()), axis=0, initial=0), left)
             odds = np.where(free, odds, 0.0)
             route = choose(odds / odds.sum(axis=1, keepdims=True), position, rows)
             for name, leads_past in broken.items():
@@ -119,31 +119,34 @@ class Settler:
         gate = self._place[condition.column]
         return condition.holds_for(self.table.columns[gate], values[:, gate], states[:, gate])
 
-    def _broken(
+    def _consequences(
         self,
         rows: NDArray[np.int64],
         position: int,
         values: NDArray[np.float64],
         states: NDArray[np.uint8],
-    ) -> dict[str, Mask]:
-        """Say which routes of a gate lead past a question that was asked.
-
-        Routes are followed to the end: a follower that is skipped can be a gate itself.
+    ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
+        """Say where the routes of a gate lead, to the end: a skipped follower can be a gate itself.
 
         Returns
         -------
-        dict of str to ndarray of bool, shape (n_rows, n_routes)
-            By rule. What known answers lead past in any case is not counted.
+        broken : dict of str to ndarray of bool, shape (n_rows, n_routes)
+            By rule, where a route leads past a question that was asked. What known answers lead
+            past in any case is not counted.
+        left : ndarray of int64, shape (n_rows, n_routes)
+            Skips known from codes or a mask that a route leaves without a reason.
         """
         examples = self.gate_routes[position].examples
-        before = self._fired(rows, position, values[rows], states[rows])
+        before, _ = self._fired(rows, position, values[rows], states[rows])
         broken = {name: np.zeros((rows.size, examples.size), dtype=bool) for name in before}
+        left = np.zeros((rows.size, examples.size), dtype=np.int64)
         for route, example in enumerate(examples):
             tried, trial = values[rows], states[rows]
             tried[:, position], trial[:, position] = example, CellState.ANSWERED
-            for name, fired in self._fired(rows, position, tried, trial).items():
-                broken[name][:, route] = fired & ~before[name]
-        return broken
+            fired, left[:, route] = self._fired(rows, position, tried, trial)
+            for name, leads_past in fired.items():
+                broken[name][:, route] = leads_past & ~before[name]
+        return broken, left
 
     def _fired(
         self,
@@ -151,19 +154,26 @@ class Settler:
         position: int,
         values: NDArray[np.float64],
         states: NDArray[np.uint8],
-    ) -> dict[str, Mask]:
-        """Return where each rule below a gate leads past a question that was asked."""
+    ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
+        """Follow the rules below a gate; return where each leads past a question that was asked.
+
+        The second value counts the known skips that no rule explains, shape (n_rows,).
+        """
         fired = {}
+        unexplained = np.zeros(rows.size, dtype=np.int64)
         for target in self._order:
             if target not in self._below[position]:
                 continue
             asked = self._asked[rows, target]
+            reason = np.zeros(rows.size, dtype=bool)
             for rule in self._rules[target]:
                 fires = rule.fires_where(lambda c: self._holds(c, values, states))
                 open_now = ~asked & (states[:, target] == CellState.MISSING)
                 states[fires & open_now, target] = CellState.SKIPPED
                 fired[rule.identifier] = fires & asked
-        return fired
+                reason |= fires
+            unexplained += self.table.states.skipped[rows, target] & ~reason
+        return fired, unexplained
 
     def _table(
         self, values: NDArray[np.float64], states: NDArray[np.uint8], taken: NDArray[np.int64]
@@ -182,7 +192,7 @@ class Settler:
         return CodedTable(self.table.columns, values, result)
 
 
-def _least_broken(broken: dict[str, Mask], shape: tuple[int, ...]) -> Mask:
-    """Return the routes that break fewest rules, which is none wherever that is possible."""
-    total = sum(broken.values(), np.zeros(shape, dtype=np.int64))
-    return np.asarray(total == total.min(axis=1, keepdims=True))
+def _least(broken: NDArray[np.int64], left: NDArray[np.int64]) -> Mask:
+    """Return the routes that break fewest rules, and among them leave fewest skips unexplained."""
+    score = broken * (left.max(initial=0) + 1) + left
+    return np.asarray(score == score.min(axis=1, keepdims=True))
