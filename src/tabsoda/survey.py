@@ -60,3 +60,8 @@ class Survey:
             self.events,
             self.source,
         )
+
+    def _repr_html_(self) -> str:
+        from tabsoda.reporting.notebook import survey_html
+
+        return survey_html(self)

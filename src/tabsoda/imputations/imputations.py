@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
     from tabsoda.analysis.pooled import PooledEstimates
+    from tabsoda.imputer import TabSODAImputer
 
 Values = NDArray[np.float64]
 
@@ -198,6 +199,38 @@ class Imputations:
         from tabsoda.exchange import export
 
         return export(self, to, folder, force=force)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        imputer: TabSODAImputer | None = None,
+        strata: Iterable[str] = (),
+        suppress_below: int = 0,
+    ) -> dict[str, Any]:
+        """Write a page about the result, and its summary as JSON beside it; return the summary.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ``.html``.
+        imputer : TabSODAImputer, optional
+            The one the result came from: adds rules, routing and calibration.
+        strata : iterable of str
+            Columns whose groups are compared as well.
+        suppress_below : int
+            Withhold counts below this, for a report that is published.
+        """
+        from tabsoda.reporting.report import write_report
+
+        return write_report(
+            self, path, imputer=imputer, strata=strata, suppress_below=suppress_below
+        )
+
+    def _repr_html_(self) -> str:
+        from tabsoda.reporting.notebook import imputations_html
+
+        return imputations_html(self)
 
     @property
     def weights(self) -> Any:

@@ -84,6 +84,7 @@ def lines(
     *,
     starts: Sequence[int] = (),
     dots: bool = False,
+    zero: bool = True,
 ) -> Markup:
     """Draw a series over its steps.
 
@@ -97,9 +98,11 @@ def lines(
         Steps at which a new round begins, marked by a thin line.
     dots : bool
         Mark every value.
+    zero : bool
+        Let the axis start at 0; otherwise at the smallest value.
     """
     width, height, left, bottom = 440, 190, 52, 160
-    low, high = min(0.0, *values), max(*values, 1e-12) if len(values) > 1 else max(values[0], 1e-12)
+    low, high = min([0.0] * zero + [*values]), max([1e-12] * zero + [*values])
     x = scale(1, max(len(values), 2), left, width - 12)
     y = scale(low, high, bottom, 12)
     parts = []
@@ -123,11 +126,11 @@ def lines(
 
 def reliability_curve(bins: Sequence[dict[str, Any]]) -> Markup:
     """Draw how often the most probable level was right against how probable it was said to be."""
-    size, left, bottom = 280, 40, 240
-    across, up = scale(0, 1, left, size - 10), scale(0, 1, bottom, 10)
+    size, left, bottom = 290, 40, 240
+    across, up = scale(0, 1, left, size - 20), scale(0, 1, bottom, 10)
     parts = []
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts.append(element("path", class_="grid", d=f"M{left} {number(up(tick))}H{size - 10}"))
+        parts.append(element("path", class_="grid", d=f"M{left} {number(up(tick))}H{size - 20}"))
         parts.append(_text(left - 6, up(tick) + 4, f"{tick:.0%}", "end"))
         if tick:
             parts.append(_text(across(tick), bottom + 15, f"{tick:.0%}", "middle"))
@@ -165,7 +168,8 @@ def ticks(low: float, high: float, n: int = 5) -> list[float]:
 
 
 def _steps(n: int) -> list[int]:
-    return sorted({max(int(value), 1) for value in ticks(1, n, 6)} | {1, n}) if n > 1 else [1]
+    between = {int(value) for value in ticks(1, n, 6) if 1 + 0.08 * n < value < 0.92 * n}
+    return sorted(between | {1, n})
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> Markup:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from tabsoda.events import Event
-from tabsoda.reporting.suppression import withhold_in_text
+from tabsoda.reporting.suppression import withhold_alone, withhold_in_text
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.skips.rule_set import RuleSet
 
 # Columns and details shown for one kind of decision; the JSON holds every one.
 MOST_SHOWN = 12
@@ -46,7 +48,10 @@ def group_events(events: Iterable[Event], suppress_below: int = 0) -> list[dict[
 
 
 def gate_conflicts(
-    events: Iterable[Event], counts: dict[str, Any] | None, suppress_below: int = 0
+    events: Iterable[Event],
+    record: RoutingRecord | None,
+    rules: RuleSet | None,
+    suppress_below: int = 0,
 ) -> dict[str, Any] | None:
     """Say how missing gates and the questions behind them were settled; None where nothing was.
 
@@ -54,20 +59,42 @@ def gate_conflicts(
     ----------
     events : iterable of Event
         Those of stage ``"routing"`` are told.
-    counts : dict or None
-        What the run counted, such as the manifest's ``routing``.
+    record : RoutingRecord or None
+        What the run counted.
+    rules : RuleSet or None
+        For the sentences.
     suppress_below : int
     """
     told = group_events((one for one in events if one.stage == ROUTING), suppress_below)
-    numbers = {
-        name.replace("_", " "): _shown(value, suppress_below)
-        for name, value in (counts or {}).items()
-        if isinstance(value, int | float | str) and not isinstance(value, bool)
+    if record is None:
+        return {"policy": None, "counts": {}, "by_rule": [], "events": told} if told else None
+    counts: dict[str, float] = {
+        "Missing gates on which something hangs": record.gates,
+        "Missing cells that hang on them": record.followers,
     }
-    return {"counts": numbers, "events": told} if told or numbers else None
-
-
-def _shown(value: float | str, suppress_below: int) -> float | str:
-    if isinstance(value, int) and 0 < value < suppress_below:
-        return f"fewer than {suppress_below}"
-    return value
+    if record.skipped:
+        counts["Cells settled as skipped, on average over the draws"] = record.mean_skipped
+    if record.withheld:
+        counts["Missing cells of respondents who were not there"] = record.withheld
+    sentences = {} if rules is None else {one.identifier: rules.sentence(one) for one in rules}
+    by_rule: dict[str, dict[str, int]] = {}
+    for (rule, kind), count in record.counts.items():
+        by_rule.setdefault(rule, {})[kind] = count
+    return {
+        "policy": record.policy,
+        "counts": {
+            name: None if 0 < count < suppress_below else count for name, count in counts.items()
+        },
+        "by_rule": [
+            {
+                "rule": rule,
+                "sentence": sentences.get(rule, ""),
+                **{
+                    kind: withhold_alone(kinds.get(kind, 0), suppress_below)
+                    for kind in ("skipped", "ruled_out", "conflict")
+                },
+            }
+            for rule, kinds in sorted(by_rule.items())
+        ],
+        "events": told,
+    }

@@ -32,6 +32,7 @@ def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
         *_about_tables(summary["counts"], summary["draws"]),
         *_about_rules(summary["routing"]),
         *_about_variables(summary["variables"]),
+        *_about_conflicts(summary["conflicts"]),
         *_about_convergence(summary["convergence"]),
         *_about_calibration(summary["calibration"]),
     ]
@@ -102,6 +103,23 @@ def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]
             f"Some imputed numbers are beyond every observed one: {_names(outside)}.",
             "variables",
             outside,
+        )
+
+
+def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
+    rules = [] if conflicts is None else conflicts["by_rule"]
+    clashing = [one["rule"] for one in rules if one["conflict"] is None or one["conflict"]]
+    if clashing:
+        yield _flag(
+            "Questions were asked although no answer of their gate allows it, under the rules"
+            f" {_names(clashing)}: see whether these rules are right.",
+            "conflicts",
+        )
+    if conflicts and conflicts["policy"] == "keep" and any(conflicts["counts"].values()):
+        yield _flag(
+            "Gates were drawn without settling what hangs on them: a completed table can hold an"
+            " answer to a question that its drawn gate leads past.",
+            "conflicts",
         )
 
 

@@ -106,7 +106,7 @@ def _loss_curve(convergence: dict[str, Any] | None) -> Markup | None:
     every = convergence["thinned"]
     across = "epoch" if every == 1 else f"every {every}th epoch"
     losses = [loss for loss in convergence["losses"] if loss is not None]
-    return charts.lines(losses, "Training loss", across, starts=convergence["starts"])
+    return charts.lines(losses, "Training loss", across, starts=convergence["starts"], zero=False)
 
 
 def _reliability(calibration: dict[str, Any] | None) -> Markup | None:
@@ -138,6 +138,7 @@ def _environment(suppressed_below: int) -> Environment:
     environment.filters |= {
         "count": lambda count: f"<{suppressed_below}" if count is None else f"{count:,}",
         "percent": _percent,
+        "amount": lambda value: _amount(value, suppressed_below),
         "cut": _cut,
         "figure": _figure,
     }
@@ -166,6 +167,13 @@ def _percent(share: float | None) -> str:
     if 0 < share < 0.0005:
         return "<0.1%"
     return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
+
+
+def _amount(value: float | None, suppressed_below: int) -> str:
+    """Write a count or an average of counts."""
+    if value is None:
+        return f"<{suppressed_below}"
+    return f"{value:,.1f}".removesuffix(".0")
 
 
 def _figure(value: float | None) -> str:

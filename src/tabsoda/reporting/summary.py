@@ -87,10 +87,7 @@ def summarise_result(
         if imputer is None
         else overimpute(imputer.engine_, result.table, suppress_below=suppress_below)
     )
-    counted = (manifest or {}).get("routing")
-    summary["conflicts"] = gate_conflicts(
-        result.events, counted if isinstance(counted, dict) else None, suppress_below
-    )
+    summary["conflicts"] = gate_conflicts(result.events, result.routing, rules, suppress_below)
     summary["events"] = group_events(result.events, suppress_below)
     methods = describe_methods(result, manifest, rules)
     methods["paragraph"] = withhold_in_text(methods["paragraph"], suppress_below)

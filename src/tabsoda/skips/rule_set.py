@@ -214,6 +214,11 @@ class RuleSet:
 
         return RoutingGraph.of(self)
 
+    def _repr_html_(self) -> str:
+        from tabsoda.reporting.notebook import rules_html
+
+        return rules_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, as the rules file holds it; ready for JSON."""
         from tabsoda.skips.rule_files import to_document
