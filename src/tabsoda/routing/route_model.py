@@ -147,9 +147,10 @@ def _regression(
     result = np.zeros((n_routes, features.shape[1] + 1))
     answered = taken >= 0
     seen = np.unique(taken[answered])
+    # Where nothing predicts, the shares themselves.
     result[:, -1] = _NEVER
-    result[seen, -1] = 0.0
-    if seen.size < 2:
+    result[seen, -1] = np.log(np.bincount(taken[answered])[seen])
+    if seen.size < 2 or not allowed.any():
         return result
     # Loose, because probabilities of a per cent more or less are not what imputations turn on.
     model = LogisticRegression(C=_INVERSE_PENALTY, tol=1e-3, max_iter=300)
