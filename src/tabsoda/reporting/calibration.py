@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2000
 SHARE = 0.1
-# Draws from which intervals of numbers are made; 19 make a 90 % interval of extremes.
-_DRAWS = 19
-_COVERAGE = (_DRAWS - 1) / (_DRAWS + 1)
 # Of so few hidden answers nothing is said.
 _FEWEST = 20
 
@@ -52,9 +49,10 @@ def overimpute(
     -------
     dict or None
         ``rows``, ``cells``, ``bins`` of the reliability curve, ``calibration_error``,
-        ``accuracy`` and ``mode_accuracy`` over categorical cells, ``coverage`` of the intervals
-        of numbers (which should be ``nominal_coverage``), and ``variables``. None where there
-        was nothing to hide.
+        ``accuracy`` and ``mode_accuracy`` over categorical cells, ``relative_error`` of numbers
+        (root mean squared error in standard deviations: 1 is no better than the mean), and
+        ``variables`` with ``gain``: what is won over the most frequent answer or the mean. None
+        where there was nothing to hide.
     """
     truth = _sample(table, most_rows, seed)
     hidden = _hidden(truth, seed)
@@ -82,6 +80,7 @@ def overimpute(
                     "gain": round(float(right.mean() - usual_hits[-1].mean()), 4),
                 }
             )
+    numbers = _numbers(engine, table, truth, seen, hidden, max(_FEWEST, suppress_below))
     sure, right = _joined(confidence), _joined(hits) > 0
     bins = reliability(sure, right)
     return {
@@ -92,9 +91,8 @@ def overimpute(
         "calibration_error": calibration_error(bins),
         "accuracy": float(right.mean()) if right.size else None,
         "mode_accuracy": float(_joined(usual_hits).mean()) if right.size else None,
-        "nominal_coverage": _COVERAGE,
-        "coverage": _coverage(engine, truth, seen, hidden),
-        "variables": variables,
+        "relative_error": _pooled_error(numbers),
+        "variables": [*variables, *numbers],
     }
 
 
@@ -110,21 +108,46 @@ def _hidden(table: CodedTable, seed: int) -> NDArray[np.bool_]:
     return table.states.answered & (luck < SHARE)
 
 
-def _coverage(
-    engine: Engine, truth: CodedTable, seen: CodedTable, hidden: NDArray[np.bool_]
-) -> float | None:
-    """Return how often a number lies between the smallest and the largest of its draws."""
+def _numbers(
+    engine: Engine,
+    table: CodedTable,
+    truth: CodedTable,
+    seen: CodedTable,
+    hidden: NDArray[np.bool_],
+    fewest: int,
+) -> list[dict[str, Any]]:
+    """Return the error of every question of numbers, relative to its standard deviation."""
     numeric = np.array([not column.is_categorical for column in truth.columns])
-    rows = np.flatnonzero((hidden & numeric).any(axis=1))[: MOST_ROWS // 4]
+    rows = np.flatnonzero((hidden & numeric).any(axis=1))
     wanted = hidden[rows] & numeric
-    if wanted.sum() < _FEWEST:
-        return None
-    cells = engine.impute(seen.rows(rows), _DRAWS)
-    chosen = wanted[cells.rows, cells.positions]
-    draws = cells.draws[:, chosen]
-    answers = truth.values[rows][cells.rows[chosen], cells.positions[chosen]]
-    inside = (draws.min(axis=0) <= answers) & (answers <= draws.max(axis=0))
-    return float(inside.mean())
+    if not wanted.any():
+        return []
+    estimated = truth.values[rows].copy()
+    cells = engine.impute(seen.rows(rows))
+    estimated[cells.rows, cells.positions] = cells.mode
+    found = []
+    for position in np.flatnonzero(wanted.sum(axis=0) >= fewest).tolist():
+        chosen = wanted[:, position]
+        spread = float(table.values[table.states.answered[:, position], position].std())
+        errors = estimated[chosen, position] - truth.values[rows][chosen, position]
+        if spread > 0:
+            relative = float(np.sqrt(np.mean(errors**2))) / spread
+            found.append(
+                {
+                    "name": truth.columns[position].name,
+                    "cells": int(chosen.sum()),
+                    "relative_error": round(relative, 4),
+                    "gain": round(1 - relative, 4),
+                }
+            )
+    return found
+
+
+def _pooled_error(numbers: list[dict[str, Any]]) -> float | None:
+    """Return the root mean squared relative error over questions, weighted by their cells."""
+    cells = sum(one["cells"] for one in numbers)
+    squares = sum(one["cells"] * one["relative_error"] ** 2 for one in numbers)
+    return (squares / cells) ** 0.5 if cells else None
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[np.float64]:

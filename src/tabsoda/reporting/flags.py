@@ -11,7 +11,7 @@ from typing import Any
 from tabsoda.reporting.comparison import FEWEST_CELLS
 
 _FAR, _MOSTLY_IMPUTED, _ONE_ANSWER = 0.25, 0.5, 0.99
-_STILL_MOVING, _UNCALIBRATED, _LOW_COVERAGE = 0.25, 0.10, 0.75
+_STILL_MOVING, _UNCALIBRATED = 0.25, 0.10
 _NAMED = 6
 
 
@@ -143,17 +143,11 @@ def _about_calibration(calibration: dict[str, Any] | None) -> Iterator[dict[str,
             f"The model is surer or less sure than it is right, by {error:.0%} on average.",
             "calibration",
         )
-    coverage = calibration["coverage"]
-    if coverage is not None and coverage < _LOW_COVERAGE:
-        yield _flag(
-            f"Intervals of numbers meant to hold {calibration['nominal_coverage']:.0%} of the"
-            f" answers hold {coverage:.0%}: draws vary too little.",
-            "calibration",
-        )
     no_better = [one["name"] for one in calibration["variables"] if one["gain"] < 0]
     if no_better:
         yield _flag(
-            f"No better than the most frequent answer, though seen before: {_names(no_better)}.",
+            "No better than the most frequent answer or the mean, though seen before:"
+            f" {_names(no_better)}.",
             "calibration",
             no_better,
         )
