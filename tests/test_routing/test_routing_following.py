@@ -22,6 +22,7 @@ from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import find_unresolved, reopened
 from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.skips.checking import check
+from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
 from tabsoda.states.cell_states import CellStates, reason_code
@@ -274,3 +275,25 @@ def test_planted_rules_hold_in_every_draw_with_hidden_gates():
         after = check(completed(marked, cells, imputed), survey.rules)
         assert after.n_answered_although_skipped <= before.n_answered_although_skipped
         assert sum(column.unexplained for column in after.columns) == 0
+
+
+def test_what_absent_respondents_are_led_past_is_skipped_in_every_completed_table():
+    columns = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in "abcdefg")
+    rule = SkipRule("r", "b", ((Condition("a", (2,)),),))
+    rules = RuleSet((rule,), columns, absence=Absence(quiet_run=3, max_present_share=0.05))
+    generator = np.random.default_rng(0)
+    values = generator.integers(2, size=(400, 7)).astype(float)
+    values[:100, 1:] = np.nan
+    values[values[:, 0] == 1, 1] = np.nan
+    table = CodedTable.from_values(columns, values)
+    left = values[:100, 0] == 1
+    states = rules.apply(table)
+    assert states.missing[:100, 1].all()
+    engine = tiny_engine(table.with_states(states))
+    marked, cells, record, _ = _follow(table, rules, 2, engine)
+    assert record.withheld == left.sum() == record.skipped[0]
+    assert record.followers == 0
+    for imputed in (*cells.draws, cells.mode):
+        whole = completed(marked, cells, imputed)
+        assert np.array_equal(np.isnan(whole.values[:100, 1]), left)
+        assert check(whole, rules).n_answered_although_skipped == 0
