@@ -282,18 +282,18 @@ def test_what_absent_respondents_are_led_past_is_skipped_in_every_completed_tabl
     rule = SkipRule("r", "b", ((Condition("a", (2,)),),))
     rules = RuleSet((rule,), columns, absence=Absence(quiet_run=3, max_present_share=0.05))
     generator = np.random.default_rng(0)
-    values = generator.integers(2, size=(400, 7)).astype(float)
-    values[:100, 1:] = np.nan
+    values = generator.integers(2, size=(500, 7)).astype(float)
+    values[:200, 1:] = np.nan
     values[values[:, 0] == 1, 1] = np.nan
     table = CodedTable.from_values(columns, values)
-    left = values[:100, 0] == 1
+    left = values[:200, 0] == 1
     states = rules.apply(table)
-    assert states.missing[:100, 1].all()
+    assert states.missing[:200, 1].all()
     engine = tiny_engine(table.with_states(states))
     marked, cells, record, _ = _follow(table, rules, 2, engine)
     assert record.withheld == left.sum() == record.skipped[0]
     assert record.followers == 0
     for imputed in (*cells.draws, cells.mode):
         whole = completed(marked, cells, imputed)
-        assert np.array_equal(np.isnan(whole.values[:100, 1]), left)
+        assert np.array_equal(np.isnan(whole.values[:200, 1]), left)
         assert check(whole, rules).n_answered_although_skipped == 0
