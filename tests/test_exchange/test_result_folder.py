@@ -1,6 +1,8 @@
 """A result on disk is the result in memory; a folder that is none is told apart."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,7 +11,9 @@ import pytest
 from tabsoda import TabSODAImputer, read_survey
 from tabsoda.cli.impute_outputs import write_outputs
 from tabsoda.errors import InputError
+from tabsoda.imputations.record import read_record, write_record
 from tabsoda.imputations.result_folder import load_manifest, load_result
+from tabsoda.routing.record import RoutingRecord
 
 QUICK = {
     "backbone": {"width": 16},
@@ -66,22 +70,18 @@ def test_the_survey_comes_back_with_its_letters_and_labels(both):
 
 
 def test_a_skip_inside_a_draw_comes_back(both, tmp_path):
-    from dataclasses import replace
-
-    from tabsoda.imputations.record import read_record, write_record
-
     result, _ = both
     draws = result.cells.draws.copy()
     draws[1, 0] = np.nan
-    write_record(replace(result, cells=replace(result.cells, draws=draws)), tmp_path)
-    assert np.array_equal(read_record(tmp_path).cells.draws, draws, equal_nan=True)
+    routing = RoutingRecord(followers=4, skipped=(0, 1, 0), counts={("R1", "skipped"): 1})
+    cells = replace(result.cells, draws=draws)
+    write_record(replace(result, cells=cells, routing=routing), tmp_path)
+    loaded = read_record(tmp_path)
+    assert np.array_equal(loaded.cells.draws, draws, equal_nan=True)
+    assert loaded.routing == routing
 
 
 def test_a_result_without_draws(both, tmp_path):
-    from dataclasses import replace
-
-    from tabsoda.imputations.record import read_record, write_record
-
     result, _ = both
     none = replace(result.cells, draws=result.cells.draws[:0])
     write_record(replace(result, cells=none), tmp_path)
@@ -99,8 +99,6 @@ def test_the_manifest_tells_its_form_and_counts(both):
 
 @pytest.fixture
 def copy(both, tmp_path):
-    import shutil
-
     return shutil.copytree(both[1], tmp_path / "out")
 
 

@@ -33,8 +33,7 @@ def long_table(result: Imputations, *, include_observed: bool = False) -> pl.Dat
     numbers = range(0 if include_observed else 1, len(result) + 1)
     tables = []
     for number in numbers:
-        values = result.table.values if number == 0 else result.values(number)
-        table = _frame(restore(values, result.table, result.survey), result.table.names)
+        table = _frame(_restored(result, number), result.table.names)
         index = [
             pl.lit(number, dtype=pl.Int32).alias(".imp"),
             pl.int_range(1, table.height + 1, dtype=pl.Int64).alias(".id"),
@@ -53,16 +52,23 @@ def without_codes(result: Imputations, number: int) -> Any:
     """
     import polars as pl
 
-    values = result.values(number)
-    table = restore(values, result.table, result.survey)
+    table = _restored(result, number)
     if result.survey is None:
         return table
-    blank = np.isnan(values)
+    blank = np.isnan(result.values(number))
     return table.with_columns(
         pl.when(pl.Series(~blank[:, position])).then(pl.col(name)).otherwise(None).alias(name)
         for position, name in enumerate(result.table.names)
         if blank[:, position].any()
     )
+
+
+def _restored(result: Imputations, number: int) -> Any:
+    """Return draw ``number``, or what was imputed for 0, in the survey's own form."""
+    if number == 0:
+        return restore(result.table.values, result.table, result.survey)
+    skipped = result.skipped_in(number) & result.table.states.missing
+    return restore(result.values(number), result.table, result.survey, skipped)
 
 
 def _frame(table: Any, names: tuple[str, ...]) -> pl.DataFrame:

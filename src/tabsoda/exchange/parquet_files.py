@@ -1,0 +1,55 @@
+"""Parquet: all tables in one file with the description in its metadata, and the reasons beside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from tabsoda._version import __version__
+from tabsoda.events import EventLog
+from tabsoda.exchange.answer_tables import answers_long, reasons_long
+from tabsoda.exchange.csv_files import INDEX
+from tabsoda.exchange.names import NameRule
+from tabsoda.exchange.portable import PortableSurvey
+from tabsoda.imputations.imputations import Imputations
+from tabsoda.schema.json_form import format_json_list
+
+_NAMES = NameRule("Parquet", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)
+
+
+def write(result: Imputations, folder: Path, events: EventLog) -> None:
+    """Write imputations.parquet and reasons.parquet, row by row alike.
+
+    The metadata ``tabsoda.survey`` is the description as JSON, in the form of schema.json.
+    """
+    survey = PortableSurvey.of(result, _NAMES, events, INDEX, keeps_texts=True)
+    numbers = range(len(result) + 1)
+    names = {question.column.name: question.name for question in survey.questions} | survey.others
+    entries = [
+        {**entry, "name": names[entry["name"]]}
+        for entry in format_json_list(survey.survey.schema)
+        if entry["name"] in names
+    ]
+    metadata = {
+        "tabsoda.version": __version__,
+        "tabsoda.survey": json.dumps(entries, ensure_ascii=False),
+    }
+    long = _with_level_order(answers_long(survey, numbers, INDEX), survey)
+    long.write_parquet(folder / "imputations.parquet", metadata=metadata)
+    reasons = reasons_long(survey, numbers, INDEX)
+    reasons.write_parquet(folder / "reasons.parquet", metadata=metadata)
+
+
+def _with_level_order(long: pl.DataFrame, survey: PortableSurvey) -> pl.DataFrame:
+    """Make texts an Enum of their levels, whose order every reader of Arrow sees."""
+    texts = [
+        question
+        for question in survey.questions
+        if question.column.is_categorical and long[question.name].dtype == pl.String
+    ]
+    return long.with_columns(
+        pl.col(question.name).cast(pl.Enum([str(level) for level in question.column.levels]))
+        for question in texts
+    )
