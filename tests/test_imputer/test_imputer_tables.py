@@ -305,7 +305,8 @@ def test_mined_rules_are_applied_to_new_rows():
     new = make_survey(
         200, 12, seed=7, questionnaire_seed=2, nonresponse=0.02, breakoff=0.0, violations=0.0
     )
-    fitted = imputer(description=old.schema(), skips="mine").fit(old.to_frame())
+    maker = imputer(description=old.schema(), skips="mine", gate_policy="keep")
+    fitted = maker.fit(old.to_frame())
     assert len(fitted.rules_) > 0
     result = fitted.transform(new.to_frame())
     expected = fitted.rules_.apply(read_survey(new.to_frame(), new.schema()).table)
