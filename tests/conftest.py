@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,13 @@ settings.register_profile(
     "tabsoda", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("tabsoda")
+
+# Nothing from outside, nothing that needs a screen or a sandbox of its own.
+CHROMIUM_FLAGS = (
+    "headless no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+    " disable-component-update disable-sync disable-dev-shm-usage no-proxy-server"
+    " window-size=1400,1000"
+)
 
 
 @pytest.fixture(scope="session")
@@ -80,3 +88,22 @@ def tiny_settings():
         return settings.replace(**changes)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Return Debian's chromium, or skip where there is none."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("chromium and its driver are not here")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in CHROMIUM_FLAGS.split():
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield browser
+    browser.quit()
