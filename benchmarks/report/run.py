@@ -1,0 +1,85 @@
+"""How long a report takes, and how large it is: 219 questions, 10,403 respondents, 20 draws.
+
+    python benchmarks/report/run.py SURVEYS/nsfg2006_2010_male
+
+A tenth of the answers is hidden, so that there is much to show, and imputed by answers of others:
+a report takes as long whoever made the draws. The model that answers are overimputed with is real,
+but hardly trained; its size is that of the small preset.
+"""
+
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tabsoda import TabSODAImputer, __version__
+from tabsoda.datasets.survey_folder import load_survey_folder
+from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.reporting.report import write_report
+
+DRAWS, HIDDEN = 20, 0.1
+
+
+def imputed(survey) -> Imputations:
+    rng = np.random.default_rng(0)
+    answered = survey.states.answered
+    hidden = survey.with_states(
+        survey.states.hide(answered & (rng.random(answered.shape) < HIDDEN))
+    )
+    table = hidden.table
+    rows, positions = np.nonzero(table.states.missing)
+    draws = np.empty((DRAWS, rows.size))
+    for position in range(table.shape[1]):
+        cells = positions == position
+        answers = table.values[table.states.answered[:, position], position]
+        draws[:, cells] = rng.choice(answers, (DRAWS, int(cells.sum())))
+    return Imputations(table, ImputedCells(rows, positions, draws, draws[0], draws[0]), hidden)
+
+
+def timed(result: Imputations, **options) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        started = time.perf_counter()
+        summary = write_report(result, page, **options)
+        return {
+            "seconds": round(time.perf_counter() - started, 1),
+            "page_bytes": page.stat().st_size,
+            "json_bytes": page.with_suffix(".json").stat().st_size,
+            "overimputed_cells": (summary["calibration"] or {}).get("cells", 0),
+        }
+
+
+def main(folder: Path) -> None:
+    torch.set_num_threads(2)
+    survey = load_survey_folder(folder)
+    result = imputed(survey)
+    settings = {"training": {"max_steps": 20}, "em": {"rounds": 1, "min_rounds": 1}}
+    imputer = TabSODAImputer(settings=settings, device="cpu").fit(result.survey)
+    content = {
+        "survey": folder.name,
+        "rows": result.table.shape[0],
+        "questions": result.table.shape[1],
+        "draws": DRAWS,
+        "imputed_cells": int(result.cells.rows.size),
+        "without_model": timed(result),
+        "with_model": timed(result, imputer=imputer),
+        "with_model_and_strata": timed(result, imputer=imputer, strata=["HISP"]),
+        "tabsoda": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cores": len(os.sched_getaffinity(0)),
+        "processor": platform.processor() or platform.machine(),
+    }
+    target = Path(__file__).with_name("results.json")
+    target.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    print(target.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

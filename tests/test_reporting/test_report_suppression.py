@@ -1,0 +1,69 @@
+"""Small counts are withheld everywhere, and cannot be computed from what is shown."""
+
+import json
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabsoda.reporting.state_map import binned_counts
+from tabsoda.reporting.summary import summarise_result
+from tabsoda.reporting.suppression import plain, withhold, withhold_in_text
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=8), st.integers(0, 20))
+def test_no_small_count_is_shown_or_can_be_computed(counts, below):
+    shown = withhold(counts, below)
+    assert all(one is None or one == count for one, count in zip(shown, counts, strict=True))
+    assert not [one for one in shown if one is not None and 0 < one < below]
+    hidden = [count for one, count in zip(shown, counts, strict=True) if one is None]
+    alone = len([count for count in counts if count]) == 1
+    assert len(hidden) != 1 or alone
+    # Nothing is withheld without need.
+    assert not hidden or any(0 < count < below for count in counts)
+
+
+def test_texts_written_before_lose_their_small_counts_only():
+    text = "3 of 1,200 cells (0.3 %), rule r007, temperature 0.5, 12 rows, 9"
+    assert withhold_in_text(text, 10) == (
+        "fewer than 10 of 1,200 cells (0.3 %), rule r007, temperature 0.5, 12 rows, fewer than 10"
+    )
+    assert withhold_in_text(text, 0) == text
+
+
+def test_a_summary_shows_no_small_count(hostile):
+    below = 30
+    summary = summarise_result(hostile, strata=["=cmd()"], suppress_below=below)
+    small = []
+
+    def look(value, where):
+        if isinstance(value, dict):
+            for key, entry in value.items():
+                look(entry, key)
+        elif isinstance(value, list):
+            for entry in value:
+                look(entry, where)
+        elif where in ("count", "answered", "missing", "skipped", "imputed") and type(value) is int:
+            small.extend([value] * (0 < value < below))
+
+    look({key: summary[key] for key in ("counts", "variables")}, "")
+    assert small == []
+    everything = json.dumps(summarise_result(hostile, strata=["=cmd()"])["variables"])
+    assert '"strata"' in everything
+
+
+def test_a_pixel_does_not_show_the_few(hostile):
+    states = hostile.table.states
+    missing, skipped, sizes = binned_counts(states, 25)
+    for count in (missing, skipped):
+        assert not ((count > 0) & (count < 25)).any()
+        rest = sizes - count
+        assert not ((rest > 0) & (rest < 25)).any()
+    missing, skipped, _ = binned_counts(states)
+    assert missing.sum() == states.missing.sum()
+    assert skipped.sum() == states.skipped.sum()
+
+
+def test_plain_values_are_json_without_nan():
+    found = plain({"a": np.float64("nan"), "b": [np.int64(3), float("inf")], 4: np.bool_(True)})
+    assert json.dumps(found, allow_nan=False) == '{"a": null, "b": [3, null], "4": true}'
