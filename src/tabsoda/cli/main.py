@@ -24,6 +24,7 @@ app.command("tabsoda.cli.review:review", name="review", help="Approve or reject 
 app.command("tabsoda.cli.check:check", name="check", help="Check data against routing rules.")
 app.command("tabsoda.cli.impute:impute", name="impute", help="Impute the missing answers.")
 app.command("tabsoda.cli.report:report", name="report", help="Report on imputations.")
+app.command("tabsoda.cli.diagnose:diagnose", name="diagnose", help="See how good imputing is.")
 app.command("tabsoda.cli.pool:pool", name="pool", help="Fit a model to every imputation.")
 app.command("tabsoda.cli.export:export", name="export", help="Write for Stata, R, SPSS or SAS.")
 app.command("tabsoda.cli.evaluate:evaluate", name="evaluate", help="Compare methods on a survey.")

@@ -32,15 +32,15 @@ def render_page(summary: dict[str, Any]) -> str:
     summary : dict
         As :func:`tabsoda.reporting.summary.summarise_result` makes it.
     """
-    environment = _environment(summary["suppressed_below"])
+    environment = page_environment(summary["suppressed_below"])
     template = environment.get_template("report.html")
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = page_asset("report.css"), page_asset("report.js")
     cards, left_out = _cards(environment, summary)
     return template.render(
         report=summary,
         style=Markup(style),
         script=Markup(script),
-        policy=_policy(style, script),
+        policy=page_policy(style, script),
         sections=_sections(summary),
         cards=cards,
         cards_left_out=left_out,
@@ -115,7 +115,7 @@ def _reliability(calibration: dict[str, Any] | None) -> Markup | None:
     return charts.reliability_curve(calibration["bins"])
 
 
-def _policy(style: str, script: str) -> str:
+def page_policy(style: str, script: str) -> str:
     """Return the content security policy: our own style and script, pictures inside, no network."""
     hashes = [
         base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script)
@@ -127,7 +127,8 @@ def _policy(style: str, script: str) -> str:
 
 
 @cache
-def _environment(suppressed_below: int) -> Environment:
+def page_environment(suppressed_below: int = 0) -> Environment:
+    """Return the template engine with our filters; everything it is given is escaped."""
     environment = Environment(
         loader=PackageLoader("tabsoda.reporting"),
         autoescape=True,
@@ -150,7 +151,8 @@ def _environment(suppressed_below: int) -> Environment:
     return environment
 
 
-def _asset(name: str) -> str:
+def page_asset(name: str) -> str:
+    """Return one of our own files, such as the style sheet."""
     return (files("tabsoda.reporting") / "templates" / name).read_text(encoding="utf-8")
 
 

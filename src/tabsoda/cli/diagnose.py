@@ -1,0 +1,209 @@
+"""``tabsoda diagnose``: how good imputations of this very file would be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tabsoda._internal.files import write_text
+from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.rule_text import columns, one_line, paragraph
+from tabsoda.errors import InputError
+
+if TYPE_CHECKING:
+    from tabsoda.baselines.contract import ImputationMethod
+    from tabsoda.survey import Survey
+
+_SHOWN = 20
+_METHODS = "mode,boosting,missforest,tabsoda"
+
+
+def diagnose(
+    data: Path,
+    /,
+    *,
+    survey: Path | None = None,
+    codebook: Path | None = None,
+    unlisted: Literal["error", "missing"] = "error",
+    rules: Path | None = None,
+    skip_mask: Path | None = None,
+    share: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.1,
+    methods: str = _METHODS,
+    rows: Annotated[int, Parameter(validator=Number(gte=10))] = 5000,
+    seed: int = 0,
+    preset: Literal["small", "path", "nsduh"] = "small",
+    changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    device: str = "auto",
+    output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Hide some answers, impute them, and say per question how good the imputations are.
+
+    Compares with the mode (numbers: the mean), gradient boosting and MissForest on the same
+    cells. With -o it writes diagnosis.html, a page with a picture, and diagnosis.json.
+
+    Parameters
+    ----------
+    data
+        The survey: CSV, Parquet, SPSS, Stata or SAS.
+    survey
+        Its description: survey.toml or schema.json. Guessed where absent.
+    codebook
+        A DDI codebook (XML) that fills in labels.
+    unlisted
+        Values the description does not list: an error, or missing answers.
+    rules
+        Routing rules (rules.toml) that say which blanks are skips.
+    skip_mask
+        A mask (Parquet or CSV) that says which cells are skips.
+    share
+        Share of the answers to hide.
+    methods
+        Names separated by commas; mode is always among them.
+    rows
+        At most this many respondents; more are sampled.
+    seed
+        The same seed hides the same answers.
+    preset
+        Settings of tabsoda.
+    changes
+        A setting of tabsoda that differs, such as training.max_steps=500; may be repeated.
+    device
+        auto, cpu or cuda.
+    output_folder
+        Folder to write to.
+    as_json
+        Write the result as JSON.
+    force
+        Overwrite what is in the folder.
+    """
+    from tabsoda.diagnosis.diagnosing import diagnose as diagnose_table
+
+    chosen = _methods(methods, preset, changes, device)
+    given = [path for path in (data, survey, codebook, rules, skip_mask) if path is not None]
+    files = [] if output_folder is None else _outputs(output_folder, given, force=force)
+    source = _read(data, survey, codebook, unlisted, rules, skip_mask)
+    with progress("Diagnosing") as told:
+        found = diagnose_table(
+            source.table,
+            chosen,
+            share=share,
+            most_rows=rows,
+            seed=seed,
+            report=told,
+            events=source.events,
+        )
+    if files:
+        _write(files, found, source.source)
+    if as_json:
+        emit_json(found)
+        return
+    console = output()
+    for line in _text(found, files, console.width):
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _methods(
+    names: str, preset: str, changes: tuple[str, ...], device: str
+) -> dict[str, ImputationMethod]:
+    """Build the methods, the mode first: it is what the others are measured by."""
+    from tabsoda.baselines.registry import method
+    from tabsoda.cli.impute_settings import parse_settings
+
+    listed = [name.strip() for name in names.split(",") if name.strip()]
+    ordered = dict.fromkeys(["mode", *listed])
+    ours = {"preset": preset, "settings": parse_settings(changes), "device": device}
+    return {name: method(name, **(ours if name.startswith("tabsoda") else {})) for name in ordered}
+
+
+def _outputs(folder: Path, inputs: list[Path], *, force: bool) -> list[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"The folder '{folder}' cannot be made",
+            found=error.strerror or str(error),
+            next_step="Choose another output",
+        ) from error
+    files = [folder / "diagnosis.html", folder / "diagnosis.json"]
+    check_outputs(files, inputs, force=force)
+    return files
+
+
+def _read(
+    data: Path,
+    survey: Path | None,
+    codebook: Path | None,
+    unlisted: Literal["error", "missing"],
+    rules: Path | None,
+    skip_mask: Path | None,
+) -> Survey:
+    from tabsoda.reading import read_survey
+    from tabsoda.skips.rule_set import RuleSet
+
+    rule_set = None if rules is None else RuleSet.from_toml(rules)
+    source = read_survey(data, survey, codebook=codebook, skip_mask=skip_mask, unlisted=unlisted)
+    if rule_set is None:
+        return source
+    states = rule_set.apply(source.table)
+    added = int(states.skipped.sum() - source.states.skipped.sum())
+    detail = f"{added} cells by {len(rule_set.active)} rules"
+    source.events.add("skips", "skips taken from rules", detail=detail)
+    return source.with_states(states)
+
+
+def _write(files: list[Path], found: dict[str, Any], source: str) -> None:
+    from tabsoda.diagnosis.picture import render_diagnosis
+
+    page, text = render_diagnosis(found, source), json.dumps(found, indent=2, ensure_ascii=False)
+    write_together(
+        {
+            files[0]: lambda path: write_text(path, page),
+            files[1]: lambda path: write_text(path, text + "\n"),
+        }
+    )
+
+
+def _text(found: dict[str, Any], files: list[Path], width: int) -> Iterator[str]:
+    names = [one["name"] for one in found["methods"]]
+    yield paragraph(
+        f"{found['hidden']:,} answers of {found['rows']:,} respondents were hidden and imputed.",
+        width,
+    )
+    sampled = [one["detail"] for one in found["events"] if one["decision"] == "rows sampled"]
+    yield from (paragraph(f"A sample: {detail}.", width) for detail in sampled)
+    yield ""
+    known = [one for one in found["variables"] if one["verdict"] != "too few"]
+    known.sort(key=lambda one: -(one["methods"][names[-1]]["relative"] or 0.0))
+    room = max(width - 22 - sum(max(len(name), 5) + 2 for name in names), 8)
+    head = ["question", "hidden", *names, "verdict"]
+    lines = [head]
+    for one in known[:_SHOWN]:
+        errors = [_error(one["methods"][name]["error"]) for name in names]
+        lines.append(
+            [one_line(one["name"], min(room, 24)), f"{one['hidden']:,}", *errors, one["verdict"]]
+        )
+    if known:
+        yield "Error (nominal: share wrong; ordinal: levels off; numbers: in standard"
+        yield "deviations), the questions that gain least first:"
+        yield from columns(lines)
+        if len(known) > _SHOWN:
+            yield f"and {len(known) - _SHOWN} more questions; --json lists all"
+        yield ""
+    yield from (paragraph(sentence, width) for sentence in found["summary"])
+    if files:
+        yield ""
+        yield from (
+            f"{label} {path}" for label, path in zip(("Picture:", "   JSON:"), files, strict=True)
+        )
+
+
+def _error(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,0 +1,192 @@
+"""Hide answers of a survey before anything is trained, impute them, and compare."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import numpy_generator
+from tabsoda._version import __version__
+from tabsoda.baselines.contract import SkipView
+from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
+from tabsoda.errors import InputError
+from tabsoda.evaluation.gates import Track, find_followers, seen_table
+from tabsoda.evaluation.imputation_metrics import ColumnErrors, compare
+from tabsoda.events import EventLog
+from tabsoda.schema.column import ColumnKind
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.baselines.contract import ImputationMethod
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+MOST_ROWS = 5000
+# What every other method is measured by.
+REFERENCE = "mode"
+
+
+def diagnose(
+    table: CodedTable,
+    methods: Mapping[str, ImputationMethod],
+    *,
+    share: float = 0.1,
+    most_rows: int = MOST_ROWS,
+    seed: int = 0,
+    report: Report | None = None,
+    events: EventLog | None = None,
+) -> dict[str, Any]:
+    """Say per question how well methods find hidden answers again.
+
+    Each answered cell is hidden with the same chance. What a hidden gate leads past, or not, is
+    hidden with it: otherwise its answer could be read off them.
+
+    Parameters
+    ----------
+    table : CodedTable
+    methods : mapping of str to ImputationMethod
+        By name; ``"mode"`` has to be among them, and comes first.
+    share : float
+        Of the answered cells to hide.
+    most_rows : int
+        A larger table is sampled.
+    seed : int
+    report : callable, optional
+    events : EventLog, optional
+        Gets what was decided.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``hidden``, ``methods`` (seconds of each), ``variables`` (per question the error
+        of every method, relative to the mode's, and a verdict) and ``summary`` (sentences).
+
+    Examples
+    --------
+    >>> from tabsoda.baselines.registry import method
+    >>> from tabsoda.datasets import make_survey
+    >>> table = make_survey(300, n_columns=8).true_table
+    >>> found = diagnose(table, {name: method(name) for name in ("mode", "boosting")})
+    >>> found["rows"], [one["name"] for one in found["variables"]] == list(table.names)
+    (300, True)
+    """
+    log = EventLog() if events is None else events
+    _check(methods, share)
+    truth = _sample(table, most_rows, seed, log)
+    hidden = _hidden(truth, share, seed)
+    seen, scored = seen_table(truth, hidden, find_followers(truth), Track.UNRESOLVED)
+    log.add(
+        "diagnose",
+        "answers hidden",
+        detail=f"{int(scored.sum())} of {int(truth.states.answered.sum())} answered cells",
+    )
+    errors: dict[str, list[ColumnErrors]] = {}
+    seconds = {}
+    for number, (name, method) in enumerate(methods.items()):
+        if report is not None:
+            report(number, len(methods), name)
+        started = time.perf_counter()
+        estimates = method.impute(seen, seed, SkipView.LEVEL)
+        seconds[name] = round(time.perf_counter() - started, 1)
+        errors[name] = compare(truth, seen, estimates, scored)
+    variables = [
+        _variable(truth, position, {name: found[position] for name, found in errors.items()})
+        for position in range(truth.shape[1])
+    ]
+    return {
+        "tabsoda": __version__,
+        "rows": truth.shape[0],
+        "questions": truth.shape[1],
+        "hidden": int(scored.sum()),
+        "share": share,
+        "seed": seed,
+        "methods": [{"name": name, "seconds": taken} for name, taken in seconds.items()],
+        "variables": variables,
+        "summary": summarise_verdicts(variables, list(methods)),
+        "events": log.to_dicts(),
+    }
+
+
+def losses(errors: ColumnErrors) -> NDArray[np.float64]:
+    """Return what is averaged into a question's error, per hidden cell; shape (n_cells,).
+
+    Nominal: 1 where wrong. Ordinal: how many levels off the median is. Numbers: the squared
+    error in standard deviations.
+    """
+    if errors.column.kind is ColumnKind.NOMINAL:
+        return (errors.mode != 0).astype(np.float64)
+    if errors.column.kind is ColumnKind.ORDINAL:
+        return np.abs(errors.median)
+    return (errors.mode / errors.spread) ** 2
+
+
+def _variable(truth: CodedTable, position: int, errors: dict[str, ColumnErrors]) -> dict[str, Any]:
+    column = truth.columns[position]
+    cells = errors[REFERENCE].mode.size
+    entry: dict[str, Any] = {
+        "name": column.name,
+        "label": column.label,
+        "kind": column.kind.value,
+        "hidden": int(cells),
+        "measure": {
+            ColumnKind.NOMINAL: "share wrong",
+            ColumnKind.ORDINAL: "levels off",
+            ColumnKind.CONTINUOUS: "error in standard deviations",
+        }[column.kind],
+        "methods": {},
+    }
+    per_cell = {name: losses(one) for name, one in errors.items()}
+    root = column.kind is ColumnKind.CONTINUOUS
+    means = {name: _mean(values, root) for name, values in per_cell.items()}
+    for name, one in errors.items():
+        error, reference = means[name], means[REFERENCE]
+        entry["methods"][name] = {
+            "error": error,
+            "relative": error / reference if error is not None and reference else None,
+            **({"accuracy": _mean(one.mode == 0)} if column.is_categorical else {}),
+        }
+    return entry | judge(per_cell, REFERENCE)
+
+
+def _mean(values: NDArray[Any], root: bool = False) -> float | None:
+    if not values.size:
+        return None
+    mean = float(np.mean(values))
+    return round(mean**0.5 if root else mean, 5)
+
+
+def _hidden(table: CodedTable, share: float, seed: int) -> NDArray[np.bool_]:
+    """Choose cells; a question keeps one answer at least, so that there is something to learn."""
+    luck = numpy_generator(seed, "diagnose", "hidden").random(table.shape)
+    answered = table.states.answered
+    kept = np.where(answered, luck, -1.0).argmax(axis=0)
+    hidden = answered & (luck < share)
+    hidden[kept, np.arange(table.shape[1])] = False
+    return hidden
+
+
+def _sample(table: CodedTable, most_rows: int, seed: int, events: EventLog) -> CodedTable:
+    n_rows = table.shape[0]
+    if n_rows <= most_rows:
+        return table
+    chosen = numpy_generator(seed, "diagnose", "rows").choice(n_rows, most_rows, replace=False)
+    detail = f"{most_rows:,} of {n_rows:,} respondents; imputing all of them learns from more"
+    events.add("diagnose", "rows sampled", detail=detail)
+    return table.rows(np.sort(chosen))
+
+
+def _check(methods: Mapping[str, ImputationMethod], share: float) -> None:
+    if not 0 < share < 1:
+        raise InputError(
+            "The share of answers to hide is out of range", found=str(share), expected="0 to 1"
+        )
+    if REFERENCE not in methods or len(methods) < 2:
+        raise InputError(
+            "There is nothing to compare",
+            found=", ".join(methods) or "no methods",
+            expected=f"'{REFERENCE}' and at least one more",
+        )
