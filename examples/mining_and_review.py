@@ -1,0 +1,36 @@
+"""Mine the routing rules of a survey, decide on them, and use the decided ones.
+
+python examples/mining_and_review.py [FOLDER]
+"""
+
+import sys
+from pathlib import Path
+
+from tabsoda import RuleSet, SkipMiner, check, read_survey
+from tabsoda.datasets import make_survey
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "example_output")
+make_survey(n_rows=2000, seed=1).write(folder)
+survey = read_survey(folder / "survey.csv", folder / "survey.toml")
+
+# Which earlier answers lead past a question? Blanks alone tell.
+mined = SkipMiner().mine(survey.table)
+rules = RuleSet.from_mined(mined, survey.table.columns)
+print(f"{len(rules)} rules, {int(mined.states.skipped.sum()):,} blanks explained. The first five:")
+for rule in rules.rules[:5]:
+    evidence = rule.evidence
+    print(f"  {rules.sentence(rule)}")
+    print(f"    blank in {evidence.fired_blank}, answered in {evidence.fired_answered} such rows")
+
+# Decide. What is clear is approved in one go; the rest somebody should look at, on a page:
+#     tabsoda review rules.toml survey.csv --survey survey.toml
+rules = rules.approve(lambda rule: rule.evidence.answered_upper < 0.02, note="under 2 % answered")
+doubtful = [rule.identifier for rule in rules if rule.status == "proposed"]
+rules = rules.reject(doubtful, note="too many answered") if doubtful else rules
+rules.to_toml(folder / "rules.toml")
+print(f"{len(rules.active)} approved, {len(doubtful)} rejected")
+
+# Hold the data against what was approved.
+found = check(survey.table, RuleSet.from_toml(folder / "rules.toml"))
+print(f"{found.n_answered_although_skipped} answers against a rule;", end=" ")
+print(f"{found.totals['unexplained']:,} blanks that no rule explains")
