@@ -193,7 +193,8 @@ def _text(found: dict[str, Any], files: list[Path], width: int) -> Iterator[str]
     if known:
         yield "Error (nominal: share wrong; ordinal: levels off; numbers: in standard"
         yield "deviations), the questions that gain least first:"
-        yield from columns(lines)
+        widest = max(len(line[-1]) for line in lines)
+        yield from columns([[*line[:-1], line[-1].ljust(widest)] for line in lines])
         if len(known) > _SHOWN:
             yield f"and {len(known) - _SHOWN} more questions; --json lists all"
         yield ""

@@ -69,7 +69,7 @@ def diagnose(
     --------
     >>> from tabsoda.baselines.registry import method
     >>> from tabsoda.datasets import make_survey
-    >>> table = make_survey(300, n_columns=8).true_table
+    >>> table = make_survey(300, n_columns=10).true_table
     >>> found = diagnose(table, {name: method(name) for name in ("mode", "boosting")})
     >>> found["rows"], [one["name"] for one in found["variables"]] == list(table.names)
     (300, True)

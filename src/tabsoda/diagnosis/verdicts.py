@@ -18,6 +18,7 @@ _NAMED = 6
 ADVICE = {
     "good": "better than the mode, and no method here is clearly better",
     "behind": "better than the mode, but another method here is clearly better",
+    "unclear": "better than the mode on the hidden answers, but that may be chance",
     "no better": "no better than the mode: do not rest a finding on imputed answers",
     "too few": f"fewer than {FEWEST_CELLS} answers could be hidden: nothing can be said",
     "constant": "everybody gave the same answer: there is nothing to find out",
@@ -27,8 +28,9 @@ ADVICE = {
 def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, Any]:
     """Judge one question.
 
-    The method judged is TabSODA, or the last one where it is not among them. It is better than
-    another where the 95 % interval of the mean difference over the hidden cells excludes zero.
+    The method judged is TabSODA, or the last one where it is not among them. It is clearly better
+    than another where the 95 % interval of the mean difference over the hidden cells is below
+    zero.
 
     Parameters
     ----------
@@ -57,8 +59,10 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
     best = min(per_cell, key=lambda name: float(per_cell[name].mean()))
     if not theirs.any() and not ours.any():
         verdict = "constant"
-    elif not _clearly_less(ours, theirs):
+    elif ours.mean() >= theirs.mean():
         verdict = "no better"
+    elif not _clearly_less(ours, theirs):
+        verdict = "unclear"
     elif best != judged and _clearly_less(per_cell[best], ours):
         verdict = "behind"
     else:
@@ -72,32 +76,39 @@ def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[st
     by_verdict: dict[str, list[str]] = {}
     for one in variables:
         by_verdict.setdefault(one["verdict"], []).append(one["name"])
-    known = [one for one in variables if one["verdict"] in ("good", "behind", "no better")]
+    judged_on = ("good", "behind", "unclear", "no better")
+    known = [one for one in variables if one["verdict"] in judged_on]
     if not known:
         return [
             "Too few answers could be hidden to say anything: give more rows or a larger share."
         ]
     better = len(by_verdict.get("good", [])) + len(by_verdict.get("behind", []))
     sentences = [
-        f"{judged} is clearly better than the mode for {better:,} of {len(known):,} questions."
+        f"{judged} is clearly better than the mode for {better:,} of {_questions(len(known))}."
     ]
+    if "unclear" in by_verdict:
+        sentences.append(
+            f"Of {_questions(len(by_verdict['unclear']))} it is better on the hidden answers, which"
+            " may be chance: more rows or a larger share would tell."
+        )
     if "no better" in by_verdict:
         names = by_verdict["no better"]
         sentences.append(
-            f"No better than the mode, so do not rest a finding on their imputed answers:"
+            "No better than the mode, so do not rest a finding on their imputed answers:"
             f" {_listed(names)}."
         )
     behind = [one for one in variables if one["verdict"] == "behind"]
     if behind:
         best = sorted({str(one["best"]) for one in behind})
         sentences.append(
-            f"{' or '.join(best)} is clearly better than {judged} for {len(behind):,} questions:"
+            f"{' or '.join(best)} is clearly better than {judged} for"
+            f" {_questions(len(behind))}:"
             f" {_listed([one['name'] for one in behind])}."
         )
     unsaid = len(by_verdict.get("too few", []))
     if unsaid:
         sentences.append(
-            f"Of {unsaid:,} questions too few answers could be hidden to say anything."
+            f"Of {_questions(unsaid)} too few answers could be hidden to say anything."
         )
     return sentences
 
@@ -107,6 +118,10 @@ def _clearly_less(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> boo
     if gap.se == 0:
         return gap.mean < 0
     return gap.mean < 0 and gap.is_clear
+
+
+def _questions(count: int) -> str:
+    return f"{count:,} question{'' if count == 1 else 's'}"
 
 
 def _listed(names: Sequence[str]) -> str:
