@@ -7,17 +7,24 @@ from pathlib import Path
 import pytest
 
 from tabsoda.cli.main import main
+from tabsoda.datasets import make_survey
 
 ROOT = Path(__file__).resolve().parents[1]
+# Nobody looks at a page or waits for a fit in a test.
+_IN_TESTS = {
+    "review": ("--accept-all",),
+    "impute": ("--set", "training.max_steps=20", "--set", "sampler.steps=8"),
+}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+_FROM_SPSS = README.split("## From SPSS to a pooled regression")[1].split("\n## ")[0]
 
 
 def _blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def _commands() -> list[list[str]]:
-    lines = [line for block in _blocks("sh") for line in block.splitlines()]
+def _commands(text: str = README) -> list[list[str]]:
+    lines = [line for block in _blocks("sh", text) for line in block.splitlines()]
     return [shlex.split(line) for line in lines if line.startswith("tabsoda ")]
 
 
@@ -50,12 +57,27 @@ def test_python_blocks_that_train_run(
 def test_commands_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tabsoda.cli.demo_imputation.SETTINGS", {"training": {"max_steps": 20}})
-    commands = _commands()
+    commands = _commands(README.replace(_FROM_SPSS, ""))
     for command in commands:
         main(command[1:])
 
     assert {command[1] for command in commands} >= {"demo", "inspect", "mine", "check"}
     assert (tmp_path / "rules.toml").stat().st_size > 0
+
+
+def test_the_way_from_spss_takes_five_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_survey(n_rows=500, seed=1).write("demo-out", formats=("sav",))
+    commands = _commands(_FROM_SPSS)
+    assert [command[1] for command in commands] == ["inspect", "mine", "review", "impute", "pool"]
+    for command in commands:
+        main([*command[1:], *_IN_TESTS.get(command[1], ())])
+
+    assert "C(SEX)" in capsys.readouterr().out
+    assert (tmp_path / "imputed" / "report.html").stat().st_size > 0
+    assert len(list((tmp_path / "imputed" / "imputations").iterdir())) == 20
 
 
 @pytest.mark.parametrize("command", _commands(), ids=" ".join)
