@@ -92,6 +92,10 @@ def test_what_cannot_be_reported_is_refused(out, tmp_path, capsys):
     assert "There is no column 'SEXX'" in refused(capsys, "report", out, "--strata", "SEXX")
     assert "ends in .html" in refused(capsys, "report", out, "-o", tmp_path / "report.pdf")
     assert "does not exist" in refused(capsys, "report", tmp_path / "nowhere")
+    # Its JSON would be the manifest.
+    told = refused(capsys, "report", out, "-o", out / "manifest.html", "--force")
+    assert "is one of the files to read" in told
+    assert json.loads((out / "manifest.json").read_text())["tabsoda"]
     (tmp_path / "empty").mkdir()
     assert "holds no result" in refused(capsys, "report", tmp_path / "empty")
     assert not (tmp_path / "empty" / "report.html").exists()

@@ -6,9 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tabsoda.reporting.comparison import compare_answers
 from tabsoda.reporting.state_map import binned_counts
 from tabsoda.reporting.summary import summarise_result
 from tabsoda.reporting.suppression import plain, withhold, withhold_in_text
+from tabsoda.schema import Column, ColumnKind
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=8), st.integers(0, 20))
@@ -67,3 +69,16 @@ def test_a_pixel_does_not_show_the_few(hostile):
 def test_plain_values_are_json_without_nan():
     found = plain({"a": np.float64("nan"), "b": [np.int64(3), float("inf")], 4: np.bool_(True)})
     assert json.dumps(found, allow_nan=False) == '{"a": null, "b": [3, null], "4": true}'
+
+
+def test_the_ends_of_a_distribution_are_withheld_with_the_few_at_them():
+    values = np.arange(100.0)
+    column = Column("x", ColumnKind.CONTINUOUS)
+    drawn = values[None, :60]
+    found = compare_answers(column, values, drawn, suppress_below=10)["numbers"]
+    assert found["observed"]["p5"] is None
+    assert found["observed"]["p25"] == 24.75
+    assert found["density"]["x"][-1] <= 95
+    open_one = compare_answers(column, values, drawn)["numbers"]
+    assert open_one["observed"]["p5"] == 4.95
+    assert open_one["density"]["x"][-1] > 98

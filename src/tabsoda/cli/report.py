@@ -44,11 +44,13 @@ def report(
     force
         Overwrite the file named by -o.
     """
-    from tabsoda.reporting.report import PAGE, check_page, load_for_report, write_report
+    from tabsoda.reporting.report import PAGE, SUMMARY, check_page, load_for_report, write_report
 
     page = check_page(output_file or result_folder / PAGE) if result_folder.is_dir() else None
     if output_file is not None and page is not None:
-        check_outputs([page, page.with_suffix(".json")], [], force=force)
+        # The JSON takes the page's name, and must not take the place of a part of the result.
+        parts_of_result = [p for p in result_folder.iterdir() if p.name not in (PAGE, SUMMARY)]
+        check_outputs([page, page.with_suffix(".json")], parts_of_result, force=force)
     with progress("Reading") as told:
         told(0, 1, "")
         parts = load_for_report(result_folder)

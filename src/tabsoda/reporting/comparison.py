@@ -24,6 +24,8 @@ FEWEST_CELLS = 30
 # Numbers with at most this many different values are shown value by value.
 _FEW_VALUES = 12
 _GRID, _BINS = 61, 400
+# Where small counts are withheld, the far ends of a distribution are not drawn: they are few.
+_TAIL, _PUBLIC_TAIL = 0.005, 0.05
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -79,9 +81,9 @@ def compare_answers(
         return found
     return {
         "numbers": {
-            "observed": _summary(observed),
-            "imputed": _summary(pooled),
-            "density": _density(observed, pooled),
+            "observed": _summary(observed, suppress_below),
+            "imputed": _summary(pooled, 0),
+            "density": _density(observed, pooled, _PUBLIC_TAIL if suppress_below > 1 else _TAIL),
             "outside": _outside(observed, pooled),
         },
         "distance": _ks(observed, pooled, drawn.shape[1]),
@@ -137,23 +139,29 @@ def _fold(
     return [*([int(place)] for place in chosen), others], names
 
 
-def _summary(values: FloatArray) -> dict[str, Any] | None:
+def _summary(values: FloatArray, suppress_below: int) -> dict[str, Any] | None:
+    """Return mean, deviation and quantiles; none beyond which fewer lie than may be told of."""
     if not values.size:
         return None
-    quantiles = np.quantile(values, _QUANTILES)
+    quantiles = [
+        None if min(q, 1 - q) * values.size < suppress_below else float(np.quantile(values, q))
+        for q in _QUANTILES
+    ]
     return {
         "mean": float(values.mean()),
         "sd": float(values.std(ddof=1)) if values.size > 1 else None,
-        **{f"p{round(100 * q)}": float(v) for q, v in zip(_QUANTILES, quantiles, strict=True)},
+        **{f"p{round(100 * q)}": v for q, v in zip(_QUANTILES, quantiles, strict=True)},
     }
 
 
-def _density(observed: FloatArray, imputed: FloatArray) -> dict[str, list[float]] | None:
-    """Estimate both densities on one grid, which leaves out half a percent at either end."""
+def _density(
+    observed: FloatArray, imputed: FloatArray, tail: float
+) -> dict[str, list[float]] | None:
+    """Estimate both densities on one grid, which leaves out a share ``tail`` at either end."""
     both = [values for values in (observed, imputed) if values.size]
     if not both:
         return None
-    ends = [np.quantile(values, (0.005, 0.995)) for values in both]
+    ends = [np.quantile(values, (tail, 1 - tail)) for values in both]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     if not high > low:
         return None
