@@ -36,7 +36,7 @@ def report(
     strata
         Columns whose groups are compared as well.
     suppress_below
-        Withhold counts below this, for a report that is published. [default: 0, none]
+        Withhold counts below this, for a report that is published; 0 withholds none.
     output_file
         The page to write, such as report.html. [default: OUT/report.html]
     as_json
