@@ -41,6 +41,8 @@ def test_public_names():
         "TabSODAImputer",
         "__version__",
         "check",
+        "load_result",
+        "pool",
         "read_survey",
         "skip_metrics",
     ]

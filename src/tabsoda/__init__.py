@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 from tabsoda._version import __version__
 
 if TYPE_CHECKING:
+    from tabsoda.analysis import pool
     from tabsoda.errors import InputError, TabSODAError
     from tabsoda.evaluation.skip_metrics import skip_metrics
     from tabsoda.events import Event, EventLog
     from tabsoda.imputations import Imputations
+    from tabsoda.imputations.result_folder import load_result
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.reading import read_survey
     from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
@@ -49,6 +51,8 @@ _HOMES = {
     "TabSODAError": "tabsoda.errors",
     "TabSODAImputer": "tabsoda.imputer",
     "check": "tabsoda.skips.checking",
+    "load_result": "tabsoda.imputations.result_folder",
+    "pool": "tabsoda.analysis",
     "read_survey": "tabsoda.reading",
     "skip_metrics": "tabsoda.evaluation.skip_metrics",
 }
@@ -79,6 +83,8 @@ __all__ = [
     "TabSODAImputer",
     "__version__",
     "check",
+    "load_result",
+    "pool",
     "read_survey",
     "skip_metrics",
 ]

@@ -182,6 +182,11 @@ def test_a_function_is_called_with_tables_whose_skips_are_blank(result):
     np.testing.assert_allclose(pooled.covariance, pooled_mean(result, "age").covariance)
 
 
+def test_levels_in_c_are_named_as_in_the_file(result):
+    pooled = result.pool("age ~ C(health)")
+    assert pooled.names == ("Intercept", "C(health)[T.2]", "C(health)[T.3]", "C(health)[T.4]")
+
+
 def test_rows_left_out_are_told(result):
     asked = int((~result.table.states.skipped[:, 4]).sum())
     pooled = result.pool("cigarettes ~ age")

@@ -6,7 +6,8 @@ import polars as pl
 import pyreadstat
 import pytest
 
-from tabsoda import read_survey
+from tabsoda import TabSODAImputer, read_survey
+from tabsoda.cli.impute_outputs import write_outputs
 from tabsoda.imputations import Imputations, ImputedCells
 
 
@@ -117,3 +118,23 @@ def rich():
     draws[1, hung] = np.nan
     cells = ImputedCells(rows, positions, draws, draws[0].copy(), draws[0].copy())
     return Imputations(survey.table, cells, survey)
+
+
+QUICK = {
+    "backbone": {"width": 16},
+    "training": {"max_steps": 6, "min_epoch_steps": 3, "calibration_steps": 5},
+    "sampler": {"steps": 4},
+    "em": {"rounds": 2},
+}
+
+
+@pytest.fixture(scope="session")
+def both(lettered_file, tmp_path_factory):
+    """Return a fitted result of a Stata file with letters, and the folder it was written to."""
+    survey = read_survey(lettered_file)
+    imputer = TabSODAImputer(settings=QUICK, random_state=1, device="cpu").fit(survey)
+    result = imputer.impute(survey, m=3)
+    folder = tmp_path_factory.mktemp("result") / "out"
+    folder.mkdir()
+    write_outputs(folder, result, imputer, {"data": lettered_file}, {"draws": 3}, 1.0)
+    return result, folder

@@ -8,31 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tabsoda import TabSODAImputer, read_survey
-from tabsoda.cli.impute_outputs import write_outputs
 from tabsoda.errors import InputError
 from tabsoda.imputations.record import read_record, write_record
 from tabsoda.imputations.result_folder import load_manifest, load_result
 from tabsoda.routing.record import RoutingRecord
-
-QUICK = {
-    "backbone": {"width": 16},
-    "training": {"max_steps": 6, "min_epoch_steps": 3, "calibration_steps": 5},
-    "sampler": {"steps": 4},
-    "em": {"rounds": 2},
-}
-
-
-@pytest.fixture(scope="module")
-def both(lettered_file, tmp_path_factory):
-    """Return a fitted result of a Stata file with letters, and the folder it was written to."""
-    survey = read_survey(lettered_file)
-    imputer = TabSODAImputer(settings=QUICK, random_state=1, device="cpu").fit(survey)
-    result = imputer.impute(survey, m=3)
-    folder = tmp_path_factory.mktemp("result") / "out"
-    folder.mkdir()
-    write_outputs(folder, result, imputer, {"data": lettered_file}, {"draws": 3}, 1.0)
-    return result, folder
 
 
 def test_what_is_read_back_is_what_was_imputed(both):

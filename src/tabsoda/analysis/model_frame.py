@@ -10,6 +10,8 @@ from tabsoda.errors import InputError
 from tabsoda.schema.column import Column, ColumnKind
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tabsoda.imputations.imputations import Imputations
 
 
@@ -37,10 +39,18 @@ def model_frame(result: Imputations, number: int) -> Any:
         asked = set(result.table.names)
         for series in result.survey.frame:
             if series.name not in asked:
-                columns[series.name] = np.asarray(series.to_list())
+                columns[series.name] = _as_published(series)
     for position, column in enumerate(result.table.columns):
         columns[column.name] = _answers(column, values[:, position])
     return pd.DataFrame(columns)
+
+
+def _as_published(series: pl.Series) -> Any:
+    import polars as pl
+
+    if series.dtype.is_numeric():
+        return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return np.array(series.to_list(), dtype=object)
 
 
 def _answers(column: Column, values: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,8 @@ def _design(result: Imputations, formula: str, draw: int) -> _Design:
         draw,
         _outcome(outcome),
         terms.to_numpy(),
-        tuple(terms.columns),
+        # A level that is a whole number reads better without its point.
+        tuple(re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", name) for name in terms.columns),
         terms.index.to_numpy().astype(np.int64),
     )
     _check_rank(design)

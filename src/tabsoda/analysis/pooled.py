@@ -70,6 +70,7 @@ class PooledEstimates:
     Pooled over 3 imputations (Rubin's rules)
           estimate  std error     df  95 % interval     p    fmi
     mean       2.5       1.15   32.0  0.148 to 4.85  .038  0.293
+    fmi: fraction of missing information
     """
 
     names: tuple[str, ...]

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from tabsoda.analysis.pooled import PooledEstimates
 
+_FMI = "fmi: fraction of missing information"
 HEADER = ("", "estimate", "std error", "df", "95 % interval", "p", "fmi")
 
 
@@ -46,7 +47,7 @@ def pooled_text(pooled: PooledEstimates, width: int = 80) -> str:
         name = row[0] if len(row[0]) <= widths[0] else row[0][: widths[0] - 1] + "…"
         cells = [cell.rjust(size) for cell, size in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join([name.ljust(widths[0]), *cells]).rstrip())
-    for note in pooled.notes:
+    for note in (*pooled.notes, _FMI):
         lines.extend(textwrap.wrap(note, width))
     return "\n".join(lines)
 

@@ -17,6 +17,7 @@ from tabsoda._internal.files import write_text
 from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
+from tabsoda.exchange.written import check_written
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.column import Reason
 from tabsoda.states.cell_states import reason_code
@@ -52,6 +53,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
 def _write(columns: dict[str, pl.Series], path: Path, name: str, labels: Mapping[str, str]) -> None:
     frame = pl.DataFrame(columns)
     pyreadstat.write_xport(frame, path, column_labels=dict(labels), table_name=name)
+    check_written(path, frame.height)
 
 
 def _index(survey: PortableSurvey, numbers: range) -> dict[str, pl.Series]:

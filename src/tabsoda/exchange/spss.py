@@ -15,6 +15,7 @@ from tabsoda._internal.files import write_text
 from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
+from tabsoda.exchange.written import check_written
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Reason
@@ -107,6 +108,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
         variable_measure=measures,
         row_compress=True,
     )
+    check_written(folder / "imputations.sav", survey.n_rows * len(numbers))
     write_text(folder / "imputations.sps", _SYNTAX)
 
 

@@ -21,6 +21,7 @@ from tabsoda._internal.files import write_text
 from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
+from tabsoda.exchange.written import check_written
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.column import Column, Reason
 from tabsoda.states.cell_states import REASONS, reason_code
@@ -75,6 +76,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
         missing_user_values=letters,
         version=_VERSION,
     )
+    check_written(folder / "imputations.dta", survey.n_rows * len(numbers))
     _write_reasons(survey, folder / "reasons.dta")
     write_text(folder / "imputations.do", _do_file(survey))
 
@@ -204,6 +206,7 @@ def _write_reasons(survey: PortableSurvey, path: Path) -> None:
         variable_value_labels=dict.fromkeys(names, known),
         version=_VERSION,
     )
+    check_written(path, survey.n_rows)
 
 
 def _do_file(survey: PortableSurvey) -> str:

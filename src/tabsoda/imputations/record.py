@@ -15,7 +15,6 @@ from tabsoda._internal.files import atomic_path, write_json
 from tabsoda.events import Event, EventLog
 from tabsoda.imputations.imputations import Imputations, ImputedCells
 from tabsoda.routing.record import RoutingRecord
-from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import load_schema, save_schema
 from tabsoda.states.cell_states import REASONS, CellStates
 from tabsoda.survey import Survey
@@ -64,7 +63,6 @@ def write_record(result: Imputations, folder: Path) -> None:
             "events": result.events.to_dicts(),
             "survey_events": survey.events.to_dicts(),
             "routing": None if result.routing is None else result.routing.to_dict(),
-            "routing": None if result.routing is None else result.routing.to_dict(),
         },
     )
 
@@ -83,7 +81,6 @@ def read_record(folder: Path) -> Imputations:
     values = pl.read_parquet(folder / "coded.parquet").select(names).to_numpy().copy()
     table = CodedTable(tuple(schema[name] for name in names), values, states)
     survey_events = _read_events(content["survey_events"])
-    routing = content["routing"]
     survey = Survey(frame, schema, table, tags, survey_events, content["source"])
     result = Imputations(
         table,
