@@ -59,6 +59,7 @@ def test_mining_and_review(tmp_path: Path) -> None:
     assert statuses.count("rejected") == int(approved[2])
 
 
+@pytest.mark.slow
 def test_routing(tmp_path: Path) -> None:
     text = _run("routing.py", tmp_path)
     observed = int(re.findall(r"observed: (\d+)", text)[0])
@@ -73,6 +74,7 @@ def test_routing(tmp_path: Path) -> None:
     assert check(table, truth.rules).totals["unexplained"] == 0
 
 
+@pytest.mark.slow
 def test_from_spss(tmp_path: Path) -> None:
     text = _run("from_spss.py", tmp_path)
     assert "Pooled over 20 imputations" in text
