@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= demo-out
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all check format tables clean
+.PHONY: help demo test test-tools test-all check format tables clean
 
 help:            ## list the commands
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -22,6 +22,19 @@ demo: $(READY)   ## run the main job end to end on the embedded survey, into OUT
 # One thread a worker: two workers with two threads each would wait for each other.
 test: $(READY)   ## run the quick tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+# Tests that need a browser or R are skipped where these are absent; so is this, without apt and root.
+TOOLS := chromium chromium-driver r-cran-mice r-cran-haven
+test-tools:      ## install the browser and the R packages that some tests use (Debian, as root)
+	@absent=$$(for tool in $(TOOLS); do dpkg -s $$tool >/dev/null 2>&1 || echo $$tool; done); \
+	if [ -z "$$absent" ]; then exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
+		echo "Not installed, so their tests are skipped:" $$absent; exit 0; fi; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -qq >/dev/null 2>&1; \
+	for tool in $$absent; do \
+		apt-get install -y -qq --no-install-recommends $$tool >/dev/null 2>&1 \
+			|| echo "Not installed, so its tests are skipped: $$tool"; done
 
 test-all: $(READY) ## run every test, the slow ones too
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m ''
