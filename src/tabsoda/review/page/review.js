@@ -252,6 +252,9 @@ function approveShown() {
 }
 
 document.addEventListener("keydown", onKey);
+for (const dialog of document.querySelectorAll("dialog")) {
+  dialog.addEventListener("close", () => document.querySelector("[aria-current]")?.focus());
+}
 window.addEventListener("beforeunload", (event) => {
   const unsaved = [...drafts].some(([id, text]) => ruleOf(id) && text !== ruleOf(id).note);
   if (unsaved) event.preventDefault();

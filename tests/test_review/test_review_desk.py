@@ -1,0 +1,173 @@
+"""Decisions are signed and saved at once; nothing newer is overwritten; nonsense is refused."""
+
+import os
+import tomllib
+
+import pytest
+
+from tabsoda.errors import InputError
+from tabsoda.review.desk import Desk, StaleVersionError
+from tabsoda.skips.rule_set import RuleSet
+
+
+def condition(gate, **fields):
+    blank = {"levels": [], "above": None, "up_to": None, "or_skipped": False, "or_blank": False}
+    return {"gate": gate, **blank, **fields}
+
+
+def test_a_decision_is_in_the_file_with_who_when_and_why(desk, rules_file):
+    version = desk.summary()["version"]
+    after = desk.decide(version, ["r001"], "reject", "asked of everybody in wave 2")
+    entry = tomllib.loads(rules_file.read_text())["rule"][0]
+    assert entry["status"] == "rejected"
+    assert entry["by"] == "Ann"
+    assert entry["at"].endswith("+00:00")
+    assert entry["note"] == "asked of everybody in wave 2"
+    assert entry["history"] == [
+        {"did": "rejected", "by": "Ann", "at": entry["at"], "why": entry["note"]}
+    ]
+    again = desk.decide(after["version"], ["r001", "r002"], "approve")
+    kept = RuleSet.from_toml(rules_file)["r001"]
+    assert kept.note == "asked of everybody in wave 2"
+    assert [decision.did for decision in kept.history] == ["rejected", "approved"]
+    assert [rule["status"] for rule in again["rules"]] == ["approved", "approved", "proposed"]
+    assert desk.progress == (2, 3)
+
+
+def test_undo_takes_back_one_change_after_the_other(desk, rules_file):
+    start = rules_file.read_text()
+    first = desk.decide(desk.summary()["version"], ["r001"], "approve")
+    middle = rules_file.read_text()
+    second = desk.edit(first["version"], "r003", [[condition("AGE", up_to=50)]])
+    back = desk.undo(second["version"])
+    assert rules_file.read_text() == middle
+    assert back["can_undo"]
+    assert not desk.undo(back["version"])["can_undo"]
+    assert rules_file.read_text() == start
+    with pytest.raises(InputError, match="nothing to undo"):
+        desk.undo(desk.summary()["version"])
+
+
+def test_undo_brings_back_a_column_that_an_edit_left_unused(desk, rules_file):
+    """AGE is described for r003 alone; without it the file has no place for its answers."""
+    start = rules_file.read_text()
+    edited = desk.edit(desk.summary()["version"], "r003", [[condition("EVER", levels=[0])]])
+    assert "AGE" not in {column["name"] for column in edited["columns"]}
+    desk.undo(edited["version"])
+    assert rules_file.read_text() == start
+
+
+def test_a_page_left_open_overwrites_nothing(smoking, rules_file):
+    ann, ben = Desk(rules_file, smoking, "Ann"), Desk(rules_file, smoking, "Ben")
+    seen = ann.summary()["version"]
+    ben.decide(ben.summary()["version"], ["r002"], "reject", "no")
+    newer = rules_file.read_text()
+    for change in (
+        lambda: ann.decide(seen, ["r001"], "approve"),
+        lambda: ann.edit(seen, "r003", [[condition("AGE", up_to=50)]]),
+        lambda: ann.undo(seen),
+    ):
+        with pytest.raises(StaleVersionError, match=r"newer decisions.*r002, by Ben"):
+            change()
+    assert rules_file.read_text() == newer
+    ann.decide(ann.summary()["version"], ["r001"], "approve")
+    both = RuleSet.from_toml(rules_file)
+    assert (both["r001"].by, both["r002"].by) == ("Ann", "Ben")
+
+
+def test_an_edit_changes_rule_evidence_and_status(desk, rules_file, smoking):
+    approved = desk.decide(desk.summary()["version"], ["r003"], "approve")
+    desk.edit(approved["version"], "r003", [[condition("AGE", up_to=50)]], "the codebook says 50")
+    rule = RuleSet.from_toml(rules_file)["r003"]
+    assert rule.any_of[0][0].up_to == 50
+    assert rule.status.value == "proposed"
+    assert rule.evidence.fired_blank == (smoking.table.values[:, 1] <= 50).sum()
+    last = rule.history[-1]
+    assert (last.did, last.why) == ("edited", "the codebook says 50")
+    assert last.before == "RETIRED is skipped when AGE is at most 60"
+
+
+def test_levels_keep_their_type(desk, rules_file):
+    desk.edit(desk.summary()["version"], "r001", [[condition("EVER", levels=[0, 1])]])
+    assert tomllib.loads(rules_file.read_text())["rule"][0]["when"] == [
+        [{"gate": "EVER", "is": [1, 2]}]
+    ]
+
+
+NONSENSE = {
+    "nothing at all": ([], "at least one condition"),
+    "an empty path": ([[]], "at least one condition"),
+    "no answer": ([[condition("EVER")]], "nothing asked of 'EVER'"),
+    "an answer that is none": ([[condition("EVER", levels=[7])]], "positions from 0 to 1"),
+    "a negative position": ([[condition("EVER", levels=[-1])]], "positions from 0 to 1"),
+    "a bound on answers": ([[condition("EVER", above=1)]], "a bound on 'EVER'"),
+    "an empty range": ([[condition("AGE", above=60, up_to=20)]], "a number above 60"),
+    "infinity": ([[condition("AGE", up_to=float("inf"))]], "finite"),
+    "an unknown gate": ([[condition("WEIGHT", or_skipped=True)]], "not described"),
+    "a later gate": ([[condition("RETIRED", levels=[0])]], "does not come before 'NOW'"),
+    "its own gate": ([[condition("NOW", levels=[0])]], "does not come before 'NOW'"),
+    "an unknown field": ([[condition("EVER", levels=[0], sql="drop")]], "does not exist"),
+    "no list": ("x", "list"),
+    "text for a condition": ([["EVER"]], "dictionary"),
+}
+
+
+@pytest.mark.parametrize(("when", "told"), NONSENSE.values(), ids=NONSENSE.keys())
+def test_rules_edited_into_nonsense_are_refused(desk, rules_file, when, told):
+    before = rules_file.read_text()
+    with pytest.raises(InputError, match=told):
+        desk.edit(desk.summary()["version"], "r001", when)
+    with pytest.raises(InputError, match=told):
+        desk.preview("r001", when)
+    assert rules_file.read_text() == before
+
+
+def test_a_preview_saves_nothing(desk, rules_file, smoking):
+    before = rules_file.read_text()
+    after = desk.preview("r003", [[condition("AGE", up_to=50)]])
+    assert after["sentence"] == "RETIRED is skipped when AGE is at most 50"
+    assert after["counts"]["fired_blank"] == (smoking.table.values[:, 1] <= 50).sum()
+    assert rules_file.read_text() == before
+
+
+def test_a_file_made_nonsense_by_hand_is_told_and_left(desk, rules_file):
+    version = desk.summary()["version"]
+    rules_file.write_text(rules_file.read_text().replace('"proposed"', '"maybe"', 1))
+    broken = rules_file.read_text()
+    with pytest.raises(InputError, match="rule 'r001'"):
+        desk.decide(version, ["r001"], "approve")
+    assert rules_file.read_text() == broken
+
+
+@pytest.mark.parametrize(
+    ("action", "ids", "note", "told"),
+    [
+        ("delete", ["r001"], None, "no such decision"),
+        (["approve"], ["r001"], None, "no such decision"),
+        ("approve", ["r009"], None, "no rule 'r009'"),
+        ("note", ["r001"], "x" * 5000, "too long"),
+        ("note", ["r001"], 5, "no text"),
+        ("note", ["r001"], "\ud800", "no text"),
+    ],
+)
+def test_bad_decisions(desk, rules_file, action, ids, note, told):
+    before = rules_file.read_text()
+    with pytest.raises(InputError, match=told):
+        desk.decide(desk.summary()["version"], ids, action, note)
+    assert rules_file.read_text() == before
+
+
+def test_a_full_disk_loses_nothing(desk, rules_file, monkeypatch):
+    before = rules_file.read_text()
+    version = desk.summary()["version"]
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(InputError, match="No space left on device"):
+            desk.decide(version, ["r001"], "approve")
+    assert rules_file.read_text() == before
+    assert [path.name for path in rules_file.parent.iterdir()] == ["rules.toml"]
+    assert desk.decide(version, ["r001"], "approve")["rules"][0]["status"] == "approved"
