@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -21,7 +22,8 @@ class Screen:
         WebDriverWait(self.browser, 15, 0.05, [Exception]).until(lambda _: seen())
 
     def press(self, keys):
-        self.browser.switch_to.active_element.send_keys(keys)
+        """Type where the focus is, as a person does."""
+        ActionChains(self.browser).send_keys(keys).perform()
 
     def one(self, selector):
         return self.browser.find_element(By.CSS_SELECTOR, selector)

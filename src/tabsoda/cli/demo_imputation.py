@@ -28,9 +28,11 @@ N_DRAWS = 5
 def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
     """Impute with the small preset, and write what ``tabsoda impute`` would write."""
     from tabsoda.cli.impute_outputs import write_outputs
+    from tabsoda.cli.impute_rules import record_unreviewed
     from tabsoda.imputer import TabSODAImputer
 
     folder.mkdir(exist_ok=True)
+    record_unreviewed(survey, rules, "as it is a demo")
     imputer = TabSODAImputer(settings=SETTINGS, random_state=1, n_imputations=N_DRAWS)
     start = time.perf_counter()
     with progress("Fitting") as report:

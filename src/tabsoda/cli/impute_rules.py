@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tabsoda.survey import Survey
 
 _SHOWN = 3
+_ACCEPTED = "accepted by --accept-all"
 
 
 def unreviewed(rules: RuleSet) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ def apply_rules(source: Survey, rules: RuleSet, *, from_model: bool) -> Survey:
     source.events.add(
         "skips", "skips taken from rules", detail=f"{added} cells by {len(rules.active)} rules"
     )
-    _record_unreviewed(source, rules, "as they came with the model" if from_model else "")
+    record_unreviewed(source, rules, "as they came with the model" if from_model else _ACCEPTED)
     rejected = len(rules) - len(rules.active)
     if rejected:
         source.events.add("skips", "rejected rules not applied", detail=f"{rejected} rules")
@@ -77,13 +78,13 @@ def mine_rules(source: Survey) -> tuple[Survey, RuleSet]:
     source.events.add("skips", "rules mined", detail=f"{len(found.rules)} rules")
     origin = Provenance(source.source, source.table.shape[0], "purity", __version__)
     rules = RuleSet.from_mined(found, source.table.columns, origin)
-    _record_unreviewed(source, rules, "")
+    record_unreviewed(source, rules, _ACCEPTED)
     return source.with_states(found.states), rules
 
 
-def _record_unreviewed(source: Survey, rules: RuleSet, how: str) -> None:
+def record_unreviewed(source: Survey, rules: RuleSet, how: str) -> None:
+    """Record which rules are used that nobody has looked at, and how that came about."""
     waiting = unreviewed(rules)
     if waiting:
-        accepted = how or "accepted by --accept-all"
-        detail = f"{len(waiting)} of {len(rules)} rules, {accepted}: {', '.join(waiting)}"
+        detail = f"{len(waiting)} of {len(rules)} rules, {how}: {', '.join(waiting)}"
         source.events.add("skips", "unreviewed rules applied", detail=detail)

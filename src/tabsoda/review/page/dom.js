@@ -30,8 +30,9 @@ export function number(value) {
   return value === null ? "–" : value.toLocaleString("en-US");
 }
 
-export function percent(share, digits = 1) {
-  return `${(100 * share).toFixed(digits)} %`;
+// Rounded down: "at least 100 %" is never true of a lower bound below it.
+export function percent(share) {
+  return `${(Math.floor(1000 * share + 1e-9) / 10).toFixed(1)} %`;
 }
 
 export function when(stamp) {

@@ -4,7 +4,7 @@ import { svg } from "./dom.js";
 
 const ROW = 22;
 const LABELS = 92;
-const WIDTH = 380;
+const WIDTH = 366;
 
 function shorten(text, length) {
   if (length < 2) return "";
@@ -50,7 +50,7 @@ export function drawGraph(graph, { statusOf, selected, gate, choose }) {
     svg("rect", { x: -4, y: -ROW / 2 + 1, width: WIDTH - LABELS + 2, height: ROW - 2, rx: 4 }),
     svg("circle", { cx: 2 + node.depth * 8, cy: 0, r: isGate ? 4 : 2.5 }),
     svg("text", { x: 11 + node.depth * 8, y: 4 },
-      name, svg("tspan", { class: "text", dx: 6 }, shorten(node.label, Math.max(0, 31 - name.length - 2 * node.depth)))));
+      name, svg("tspan", { class: "text", dx: 6 }, shorten(node.label, Math.max(0, 29 - name.length - 2 * node.depth)))));
   });
   const height = graph.nodes.length * ROW + 2;
   return svg("svg", {

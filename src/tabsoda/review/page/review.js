@@ -4,7 +4,7 @@ import { get, post } from "./api.js";
 import { el } from "./dom.js";
 import { openEditor } from "./editor.js";
 import { drawGraph } from "./graph.js";
-import { ruleCard } from "./rule_card.js";
+import { patternsTable, ruleCard } from "./rule_card.js";
 
 const $ = (id) => document.getElementById(id);
 const FILTERS = {
@@ -105,10 +105,8 @@ async function loadPatterns() {
     const content = await get(`patterns?id=${encodeURIComponent(id)}`);
     if (patterns.id !== id) return;
     patterns.content = content;
-    const note = $("note");
-    const typing = note && document.activeElement === note ? note.selectionStart : null;
-    render({ focus: document.activeElement?.matches("article") });
-    if (typing !== null) { $("note").focus(); $("note").setSelectionRange(typing, typing); }
+    // Nothing else is drawn anew: somebody may be typing a note.
+    $("patterns")?.replaceChildren(patternsTable(content));
   } catch (error) {
     tell(error.message);
   }

@@ -53,7 +53,7 @@ function details(rule, draft, patterns, actions) {
   note.value = draft ?? rule.note;
   return el("div", { class: "details" },
     el("div", { class: "evidence" }, countsTable(rule), reading(rule)),
-    patternsTable(rule, patterns),
+    el("div", { id: "patterns" }, patternsTable(patterns)),
     el("div", { class: "note" },
       el("label", { for: "note" }, "Note: why? ", key("n")),
       note,
@@ -104,7 +104,7 @@ function reading(rule) {
   return el("ul", { class: "reading" }, ...lines);
 }
 
-function patternsTable(rule, patterns) {
+export function patternsTable(patterns) {
   if (!patterns) return el("p", { class: "muted" }, "Counting patterns …");
   if (!patterns.patterns.length) return el("p", { class: "muted" }, "No pattern can be shown.");
   const head = [...patterns.gates, patterns.target].map((name) => el("th", { scope: "col" }, name));
