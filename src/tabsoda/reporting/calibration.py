@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2000
 SHARE = 0.1
+# Numbers are estimated once more, by the engine's other method, for this many respondents.
+_NUMBER_ROWS = 500
 # Of so few hidden answers nothing is said.
 _FEWEST = 20
 
@@ -118,7 +120,7 @@ def _numbers(
 ) -> list[dict[str, Any]]:
     """Return the error of every question of numbers, relative to its standard deviation."""
     numeric = np.array([not column.is_categorical for column in truth.columns])
-    rows = np.flatnonzero((hidden & numeric).any(axis=1))
+    rows = np.flatnonzero((hidden & numeric).any(axis=1))[:_NUMBER_ROWS]
     wanted = hidden[rows] & numeric
     if not wanted.any():
         return []
