@@ -171,3 +171,12 @@ def test_a_full_disk_loses_nothing(desk, rules_file, monkeypatch):
     assert rules_file.read_text() == before
     assert [path.name for path in rules_file.parent.iterdir()] == ["rules.toml"]
     assert desk.decide(version, ["r001"], "approve")["rules"][0]["status"] == "approved"
+
+
+def test_a_rejected_gate_changes_the_counts_of_what_hangs_on_it(desk, smoking):
+    fired = [rule["counts"]["fired_blank"] for rule in desk.summary()["rules"]]
+    said_no = (smoking.table.values[:, 2] == 2).sum()
+    rejected = desk.decide(desk.summary()["version"], ["r001"], "reject")
+    assert rejected["rules"][1]["counts"]["fired_blank"] == said_no < fired[1]
+    again = desk.undo(rejected["version"])
+    assert [rule["counts"]["fired_blank"] for rule in again["rules"]] == fired
