@@ -8,8 +8,10 @@ thus be taken in any order, without following a path (Lucchese et al. 2015, "Qui
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import NDArray
 
 from tabsoda.errors import InputError
@@ -184,76 +186,81 @@ def trees_from_scikit_learn(
     flat = [tree for a_round in model._predictors[:n_rounds] for tree in a_round]  # type: ignore[attr-defined]
     if not flat:
         return BoostedTrees.constant(start)
+    nodes = np.concatenate([tree.nodes for tree in flat])
+    sizes = np.array([tree.nodes.size for tree in flat])
+    tree_of = np.repeat(np.arange(len(flat)), sizes)
+    root = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    is_leaf = nodes["is_leaf"].astype(bool)
+    # Nodes are stored in preorder: leaves from left to right, whatever is between them.
+    leaves_before, splits_before = _count_before(is_leaf, root), _count_before(~is_leaf, root)
+    n_leaves = max(int(leaves_before[is_leaf].max()) + 1, 2)
+    dtype = next(np.dtype(f"u{size}") for size in (1, 2, 4, 8) if n_leaves <= 8 * size)
+    leaf_values = np.zeros((len(flat), n_leaves))
+    leaf_values[tree_of[is_leaf], leaves_before[is_leaf]] = nodes["value"][is_leaf]
+
+    splits, where = nodes[~is_leaf], (tree_of[~is_leaf], splits_before[~is_leaf])
+    first, after = (leaves_before[root[~is_leaf] + splits[side]] for side in ("left", "right"))
+    one = np.uint64(1)
+    gone = (one << after.astype(np.uint64)) - (one << first.astype(np.uint64))
     # scikit-learn moves the columns split by sets to the front.
     by_sets = np.array([known is not None for known in known_sets])
     order = np.concatenate([np.flatnonzero(by_sets), np.flatnonzero(~by_sets)])
-    width = max(max(tree.get_n_leaf_nodes() for tree in flat), 2)
-    dtype = next(np.dtype(f"u{b}") for b in (1, 2, 4, 8) if width <= 8 * b)
-    shape = (len(flat), width - 1)
-    predictor = np.zeros(shape, dtype=np.uint16)
-    cut = np.full(shape, MISSING, dtype=np.uint8)
-    stays = np.full(shape, NO_CODE, dtype=np.uint8)
-    leaves_right = np.full(shape, np.iinfo(dtype).max, dtype=dtype)
-    leaf_values = np.zeros((len(flat), width))
-    set_splits, right_sets = [], []
-    for number, tree in enumerate(flat):
-        nodes = tree.nodes
-        span = _leaf_spans(nodes)
-        leaves = np.flatnonzero(nodes["is_leaf"])
-        leaf_values[number, span[leaves, 0]] = nodes["value"][leaves]
-        for position, node in enumerate(np.flatnonzero(nodes["is_leaf"] == 0)):
-            split = nodes[node]
-            column = order[split["feature_idx"]]
-            predictor[number, position] = predictors[column]
-            gone = (1 << int(span[split["left"], 1])) - (1 << int(span[split["left"], 0]))
-            leaves_right[number, position] = int(np.iinfo(dtype).max) & ~gone
-            if split["is_categorical"]:
-                known = known_sets[column]
-                words = tree.raw_left_cat_bitsets[split["bitset_idx"]]
-                right_sets.append(_right_set(words, known, bool(split["missing_go_to_left"])))
-                set_splits.append((number, position))
-                continue
-            cut[number, position] = np.clip(np.floor(split["num_threshold"]), 0, NO_CODE - 1)
-            if split["missing_go_to_left"]:
-                stays[number, position] = MISSING
+    column = order[splits["feature_idx"]]
+    missing_left = splits["missing_go_to_left"].astype(bool)
+    shape = (len(flat), n_leaves - 1)
+    is_set = splits["is_categorical"].astype(bool)
+    words = np.concatenate([tree.raw_left_cat_bitsets for tree in flat])
+    n_sets = np.array([len(tree.raw_left_cat_bitsets) for tree in flat])
+    own = (np.cumsum(n_sets) - n_sets)[where[0]] + splits["bitset_idx"]
     return BoostedTrees(
         start,
-        predictor,
-        cut,
-        stays,
-        leaves_right,
+        _laid_out(shape, where, predictors[column], 0, np.uint16),
+        _laid_out(shape, where, _whole_cut(splits["num_threshold"]), MISSING, np.uint8),
+        _laid_out(shape, where, np.where(missing_left, MISSING, NO_CODE), NO_CODE, np.uint8),
+        _laid_out(shape, where, ~gone, np.iinfo(dtype).max, dtype),
         leaf_values,
-        np.array(set_splits, dtype=np.int64).reshape(-1, 2),
-        np.array(right_sets, dtype=np.uint8).reshape(-1, _N_CODES // 8),
+        np.stack(where, axis=1)[is_set].astype(np.int64),
+        _right_sets(words[own[is_set]], column[is_set], known_sets, missing_left[is_set]),
     )
 
 
-def _leaf_spans(nodes: NDArray[np.void]) -> NDArray[np.int64]:
-    """Return the first leaf under each node and the one after its last; shape (n_nodes, 2)."""
-    span = np.zeros((nodes.size, 2), dtype=np.int64)
-    found = 0
-    waiting = [(0, False)]
-    while waiting:
-        node, children_done = waiting.pop()
-        if nodes["is_leaf"][node]:
-            span[node] = found, found + 1
-            found += 1
-        elif children_done:
-            span[node] = span[nodes["left"][node], 0], span[nodes["right"][node], 1]
-        else:
-            right, left = int(nodes["right"][node]), int(nodes["left"][node])
-            waiting += [(node, True), (right, False), (left, False)]
-    return span
+def _count_before(chosen: NDArray[np.bool_], root: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many nodes of the same tree before each are chosen; shape (n_nodes,)."""
+    before = np.cumsum(chosen) - chosen
+    return before - before[root]
 
 
-def _right_set(
-    left_words: NDArray[np.uint32], known: NDArray[np.uint8] | None, missing_left: bool
+def _whole_cut(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return cuts between codes; infinite ones part what is known from what is missing."""
+    return np.clip(np.floor(thresholds), 0, NO_CODE - 1)
+
+
+def _laid_out(
+    shape: tuple[int, int],
+    where: tuple[NDArray[np.int64], NDArray[np.int64]],
+    values: NDArray[Any],
+    default: int,
+    dtype: npt.DTypeLike,
+) -> NDArray[Any]:
+    """Return values by tree and position in it."""
+    result = np.full(shape, default, dtype=dtype)
+    result[where] = values.astype(dtype)
+    return result
+
+
+def _right_sets(
+    left_words: NDArray[np.uint32],
+    columns: NDArray[np.int64],
+    known_sets: list[NDArray[np.uint8] | None],
+    missing_left: NDArray[np.bool_],
 ) -> NDArray[np.uint8]:
     """Return the codes that go right, as packed bits; those not known go where missing ones go."""
-    right = np.full(_N_CODES, not missing_left)
-    if known is not None:
-        # scikit-learn numbers the known codes in their order.
-        place = np.arange(known.size)
-        goes_left = (left_words[place // 32] >> (place % 32).astype(np.uint32)) & np.uint32(1)
-        right[known] = goes_left == 0
-    return np.packbits(right)
+    # scikit-learn numbers the known codes in their order, in words of 32 bits, lowest bit first.
+    little = np.ascontiguousarray(left_words).astype("<u4").view(np.uint8)
+    goes_left = np.unpackbits(little, axis=1, bitorder="little").astype(bool)
+    right = np.repeat(~missing_left[:, None], _N_CODES, axis=1)
+    for column in np.unique(columns):
+        known, here = known_sets[column], columns == column
+        if known is not None:
+            right[np.ix_(here, known)] = ~goes_left[here, : known.size]
+    return np.packbits(right, axis=1)

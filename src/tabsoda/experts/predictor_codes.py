@@ -42,13 +42,13 @@ class PredictorCodes:
 
     Examples
     --------
-    >>> columns = (Column("a", ColumnKind.NOMINAL, (1, 2)), Column("b", ColumnKind.CONTINUOUS))
+    >>> columns = (Column("a", ColumnKind.NOMINAL, (7, 8, 9)), Column("b", ColumnKind.CONTINUOUS))
     >>> values = np.array([[1.0, 10.0], [np.nan, 20.0], [np.nan, np.nan]])
     >>> skipped = np.array([[False, False], [True, False], [False, False]])
     >>> table = CodedTable.from_values(columns, values, skipped)
     >>> coding = PredictorCodes.of(table, table.states.answered, TreeExpertSettings())
     >>> coding.encode(table).tolist()
-    [[1, 1], [2, 2], [255, 255]]
+    [[1, 1], [3, 2], [255, 255]]
     """
 
     names: tuple[str, ...]
@@ -116,7 +116,8 @@ class PredictorCodes:
 
 
 def _is_native(column: Column, most: int) -> bool:
-    return column.kind is ColumnKind.NOMINAL and column.n_levels <= most
+    # Two levels have one way to be parted, and scikit-learn is slower with sets.
+    return column.kind is ColumnKind.NOMINAL and 2 < column.n_levels <= most
 
 
 def _edges(answers: NDArray[np.float64], column: Column, max_bins: int) -> NDArray[np.float64]:
