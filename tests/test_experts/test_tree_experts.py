@@ -76,9 +76,10 @@ def test_learns_what_is_there(table, experts):
     group = fresh.values[:, 0]
     shown = ~np.isnan(group) & ~np.isnan(fresh.values[:, 2])
     assert (answers.probabilities[0].argmax(axis=1)[shown] == group[shown]).mean() > 0.97
-    # The best guess of the number is 10 times the group; 1 is the noise that nobody can foretell.
+    # The best guess of the number is 10 times the group: 8 would be the error of the overall mean,
+    # 1 is the noise that nobody can foretell and that 600 rows leave a part of.
     error = answers.numbers[2][shown] - 10.0 * group[shown]
-    assert np.sqrt(np.mean(error**2)) < 0.5
+    assert np.sqrt(np.mean(error**2)) < 0.8
     # Nine in ten follow the group.
     follow = answers.probabilities[4][~np.isnan(group)]
     truth = group[~np.isnan(group)] > 0

@@ -169,7 +169,7 @@ def _grow(
     train: NDArray[np.bool_],
     settings: TreeExpertSettings,
 ) -> BoostedTrees:
-    """Boost trees, stop early on a tenth of the rows, and keep the rounds up to the best one."""
+    """Boost trees and stop early on a tenth of the rows; classes keep the rounds to the best."""
     codes = problem.codes[train]
     # scikit-learn fails on a predictor never known in its rows, and cannot use one seldom known.
     known = (codes[:, problem.predictors] != MISSING).sum(axis=0)
@@ -196,6 +196,8 @@ def _grow(
         np.setdiff1d(column, [MISSING]).astype(np.uint8) if is_native else None
         for column, is_native in zip(shown.T, native, strict=True)
     ]
-    # The first score is that of no trees at all.
-    best = int(np.argmax(model.validation_score_))
-    return trees_from_scikit_learn(model, predictors, sets, best)
+    # The first score is that of no trees at all. A tenth of the rows is too few to choose among
+    # neighbouring rounds by squared error, which hangs on few outliers: numbers keep them all.
+    by_classes = kind is HistGradientBoostingClassifier
+    n_rounds = int(np.argmax(model.validation_score_)) if by_classes else model.n_iter_
+    return trees_from_scikit_learn(model, predictors, sets, n_rounds)
