@@ -226,7 +226,7 @@ def trees_from_scikit_learn(
 
 def _count_before(chosen: NDArray[np.bool_], root: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many nodes of the same tree before each are chosen; shape (n_nodes,)."""
-    before = np.cumsum(chosen) - chosen
+    before: NDArray[np.int64] = np.cumsum(chosen) - chosen
     return before - before[root]
 
 
