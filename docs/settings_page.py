@@ -10,7 +10,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from tabsoda.settings import Settings, bounds_text
+from tabsoda.setting_groups import bounds_text
+from tabsoda.settings import Settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
 PRESETS = ("small", "path", "nsduh")

@@ -183,7 +183,7 @@ def test_the_presets_are_the_papers_table(name):
 
 
 def test_unknown_names_are_told_with_the_known_ones():
-    with pytest.raises(InputError, match=r"'huge'.*'path', 'nsduh', 'small'"):
+    with pytest.raises(InputError, match=r"'huge'.*'path', 'nsduh', 'default', 'small'"):
         Settings.preset("huge")
     with pytest.raises(InputError, match=r"'sampling'.*encoding, noise, backbone"):
         Settings().replace(sampling={})

@@ -19,6 +19,7 @@ from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputer_files import KeptParts
 from tabsoda.imputer_input import prepare
+from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
@@ -36,10 +37,13 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    preset : {"small", "path", "nsduh"}
-        Where the settings start from: ``"small"`` for a laptop, the others as in the paper.
+    quality : {"fast", "balanced", "best"}
+        How much time to spend; what each means, and what it costs, is in the documentation.
+    preset : str, optional
+        Other settings to start from than those of a quality: ``"path"`` and ``"nsduh"`` as in
+        the paper, ``"small"`` for the paper's network on a laptop.
     settings : dict of dict, optional
-        What differs from the preset, such as ``{"em": {"rounds": 2}}``; see
+        What differs from the quality or preset, such as ``{"em": {"rounds": 2}}``; see
         :class:`tabsoda.Settings`.
     description : Schema, path, list of dict, optional
         What the columns mean; proposed from the data where absent. A plain array is taken as
@@ -95,7 +99,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        preset: str = "small",
+        quality: str = "balanced",
+        preset: str | None = None,
         settings: dict[str, dict[str, Any]] | None = None,
         description: Any = None,
         skips: str = "given",
@@ -105,6 +110,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         random_state: int = 0,
         device: str = "auto",
     ) -> None:
+        self.quality = quality
         self.preset = preset
         self.settings = settings
         self.description = description
@@ -141,7 +147,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         report : callable, optional
             Called as ``report(done, total, what)`` while the fit runs.
         """
-        settings = Settings.preset(self.preset).replace(**(self.settings or {}))
+        self.settings_for(1, 1)
         seed = _checked_seed(self.random_state)
         if self.skips not in ("given", "mine"):
             raise InputError(
@@ -163,7 +169,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.engine_ = Engine.fit(
             prepared.table,
-            settings,
+            self.settings_for(*prepared.table.shape),
             seed=seed,
             device=self.device,
             row_weights=weights,
@@ -315,6 +321,16 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         imputer.history_ = engine.history
         imputer.events_ = engine.events
         return imputer
+
+    def settings_for(self, n_rows: int, n_columns: int) -> Settings:
+        """Return the settings for a table of this size; wrong ones are told at once."""
+        if self.quality not in QUALITIES:
+            raise InputError(
+                "The parameter quality is not known",
+                found=repr(self.quality),
+                expected=f"one of {', '.join(map(repr, QUALITIES))}",
+            )
+        return settings_for(self.preset or self.quality, n_rows, n_columns, self.settings)
 
     @property
     def _mines(self) -> bool:

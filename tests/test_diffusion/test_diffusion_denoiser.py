@@ -12,7 +12,7 @@ from tabsoda.diffusion.backbone import Backbone, DenoiserInput
 from tabsoda.diffusion.denoiser import Denoiser, build_denoiser, preconditioning, sampling_copy
 from tabsoda.diffusion.network import MLPBackbone, noise_features, seed_dropout
 from tabsoda.errors import InputError
-from tabsoda.settings import BackboneSettings
+from tabsoda.setting_groups import BackboneSettings
 
 
 class Recorder(Backbone):

@@ -15,7 +15,7 @@ from tabsoda.diffusion.reverse_sampler import (
     step_keys,
 )
 from tabsoda.events import EventLog
-from tabsoda.settings import BackboneSettings, SamplerSettings
+from tabsoda.setting_groups import BackboneSettings, SamplerSettings
 
 SETTINGS = SamplerSettings(steps=6, refresh_cycles=2, churn=1.0)
 BOTH = pytest.mark.parametrize("conditioning", ["noisy", "clean"])

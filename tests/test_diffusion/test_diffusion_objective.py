@@ -14,7 +14,7 @@ from tabsoda.diffusion.losses import (
 )
 from tabsoda.diffusion.noise import noisy_state
 from tabsoda.diffusion.objective import Objective, Targets, width_parity
-from tabsoda.settings import BackboneSettings, LossSettings
+from tabsoda.setting_groups import BackboneSettings, LossSettings
 
 
 def a_batch(layout, generator, n=20):

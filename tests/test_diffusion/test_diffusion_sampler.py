@@ -7,7 +7,7 @@ import torch
 from tabsoda.diffusion.noise import noise_grid
 from tabsoda.diffusion.reverse_process import ReverseProcess
 from tabsoda.diffusion.reverse_sampler import SampledRows, reverse_levels, step_keys
-from tabsoda.settings import SamplerSettings
+from tabsoda.setting_groups import SamplerSettings
 
 COVARIANCE = 0.25 * np.array(
     [[1, 0.8, 0.3, 0.5], [0.8, 1, 0.2, 0.4], [0.3, 0.2, 1, 0.6], [0.5, 0.4, 0.6, 1]]

@@ -153,7 +153,7 @@ def test_only_latents_give_cells_for_the_temperatures(
     held = []
     inner = engine_module.WorkingTable.build
 
-    def watched(table, codec, keys, device, held_out=None, weights=None):
+    def watched(table, codec, keys, device, held_out=None, weights=None, bins=None):
         held.append((held_out, codec))
         return inner(table, codec, keys, device, held_out, weights)
 

@@ -48,8 +48,8 @@ def spoil_working_tables(monkeypatch):
     """Put garbage into every entry of working tables that nothing may read."""
     build = WorkingTable.build.__func__
 
-    def spoilt(cls, table, codec, keys, device, held_out=None, weights=None):
-        data = build(cls, table, codec, keys, device, held_out, weights)
+    def spoilt(cls, table, codec, keys, device, held_out=None, weights=None, bins=None):
+        data = build(cls, table, codec, keys, device, held_out, weights, bins)
         column_of = torch.as_tensor(codec.layout.column_of)
         # Level 1 exists in every column, and is not the 0 that stands there otherwise.
         held = data.held_out_columns
@@ -82,8 +82,8 @@ def swap_held_out_answers(monkeypatch):
     """Let the held-out cells hold other answers, everything else being equal."""
     build = WorkingTable.build.__func__
 
-    def swapped(cls, table, codec, keys, device, held_out=None, weights=None):
-        data = build(cls, table, codec, keys, device, held_out, weights)
+    def swapped(cls, table, codec, keys, device, held_out=None, weights=None, bins=None):
+        data = build(cls, table, codec, keys, device, held_out, weights, bins)
         return replace(
             data,
             held_out_encoded=data.held_out_encoded.flip(0),

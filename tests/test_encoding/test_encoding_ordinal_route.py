@@ -4,7 +4,7 @@ import numpy as np
 
 from tabsoda.encoding.ordinal_route import latent_ordinals
 from tabsoda.events import EventLog
-from tabsoda.settings import EncodingSettings
+from tabsoda.setting_groups import EncodingSettings
 
 COUNTS = np.array([[70, 30, 0], [69, 31, 0], [5, 5, 90]])
 

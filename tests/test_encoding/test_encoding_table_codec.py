@@ -13,7 +13,7 @@ from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind
-from tabsoda.settings import EncodingSettings
+from tabsoda.setting_groups import EncodingSettings
 from tabsoda.table import CodedTable
 
 CONTINUOUS, NOMINAL, ORDINAL = ColumnKind.CONTINUOUS, ColumnKind.NOMINAL, ColumnKind.ORDINAL

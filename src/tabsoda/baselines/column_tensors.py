@@ -12,7 +12,7 @@ from tabsoda._internal.randomness import numpy_generator
 from tabsoda.em.working_table import canonical_order
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
-from tabsoda.settings import EncodingSettings
+from tabsoda.setting_groups import EncodingSettings
 from tabsoda.table import CodedTable
 
 

@@ -14,15 +14,14 @@ from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
 from tabsoda.baselines.token_transformer import ColumnLinear, transformer
 from tabsoda.diffusion.network import linear, noise_features
-from tabsoda.settings import _Group as SettingsGroup
-from tabsoda.settings import setting
+from tabsoda.setting_groups import SettingGroup, setting
 
 # Keeps the shares of a sample that holds none of any level away from 0 / 0.
 _LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
-class TabCSDISettings(SettingsGroup):
+class TabCSDISettings(SettingGroup):
     """Defaults as released for the census data; the training steps are 250 epochs of 4,000 rows."""
 
     steps: int = setting(16_000, "optimiser steps", low=1)

@@ -18,8 +18,7 @@ from tabsoda.diffusion.backbone import DenoiserInput
 from tabsoda.diffusion.denoiser import preconditioning
 from tabsoda.diffusion.network import MLPBackbone
 from tabsoda.diffusion.noise import loss_weight
-from tabsoda.settings import BackboneSettings, setting
-from tabsoda.settings import _Group as SettingsGroup
+from tabsoda.setting_groups import BackboneSettings, SettingGroup, setting
 
 _DATA_SCALE = 1.0
 _EXPONENT = 7.0
@@ -28,7 +27,7 @@ _FIRST_TIME = 1e-3
 
 
 @dataclass(frozen=True)
-class TabDiffSettings(SettingsGroup):
+class TabDiffSettings(SettingGroup):
     """Defaults as released, where an epoch of a table of up to 4,096 rows is one step."""
 
     steps: int = setting(8000, "optimiser steps", low=1)

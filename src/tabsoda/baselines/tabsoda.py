@@ -11,6 +11,7 @@ from tabsoda.baselines.contract import Estimates, SkipView, without_skips
 from tabsoda.baselines.filling import usual_answers
 from tabsoda.em.engine import Engine
 from tabsoda.errors import InputError
+from tabsoda.quality import settings_for
 from tabsoda.settings import Settings
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.table import CodedTable
@@ -21,10 +22,11 @@ class TabSODA:
 
     Parameters
     ----------
-    preset : str
-        Where the settings start from; see :class:`tabsoda.Settings`.
+    quality : {"fast", "balanced", "best"}
+    preset : str, optional
+        Other settings to start from; see :class:`tabsoda.Settings`.
     settings : dict of dict, optional
-        What differs from the preset.
+        What differs from that.
     device : str
 
     Examples
@@ -45,21 +47,30 @@ class TabSODA:
     def __init__(
         self,
         *,
-        preset: str = "small",
+        quality: str = "balanced",
+        preset: str | None = None,
         settings: dict[str, dict[str, Any]] | None = None,
         device: str = "auto",
     ) -> None:
-        changed = Settings.preset(preset).replace(**(settings or {}))
-        self.settings = changed.replace(**self.variant)
+        self.start = preset or quality
+        self.changes = settings or {}
+        self.settings_for(1, 1)
         self.device = device
+
+    def settings_for(self, n_rows: int, n_columns: int) -> Settings:
+        """Return the settings for a table of this size."""
+        changed = settings_for(self.start, n_rows, n_columns, self.changes)
+        return changed.replace(**self.variant)
 
     def impute(
         self, table: CodedTable, seed: int, skip_view: SkipView = SkipView.LEVEL
     ) -> Estimates:
         """Estimate every missing cell; ``skip_view`` changes nothing here."""
         shown = self.shown(table)
-        engine = Engine.fit(shown, self.settings, seed=seed, device=self.device)
-        cells = engine.impute(shown)
+        settings = self.settings_for(*table.shape)
+        engine = Engine.fit(shown, settings, seed=seed, device=self.device)
+        # Other methods do not round their expectations either.
+        cells = engine.impute(shown, whole_numbers=False)
         # What the engine declines to impute gets the column's usual answer, so that it is scored.
         mode = np.where(table.states.answered, table.values, usual_answers(table))
         median = mode.copy()
@@ -96,7 +107,7 @@ class TabSODASkip(TabSODA):
         blanks that no rule explains. Answered cells in it are ignored. Mined from the table
         itself where absent.
     screen : {"purity", "paper"}
-    preset, settings, device
+    quality, preset, settings, device
         As in :class:`TabSODA`.
     """
 
@@ -107,11 +118,12 @@ class TabSODASkip(TabSODA):
         *,
         mined: NDArray[np.bool_] | None = None,
         screen: str = "purity",
-        preset: str = "small",
+        quality: str = "balanced",
+        preset: str | None = None,
         settings: dict[str, dict[str, Any]] | None = None,
         device: str = "auto",
     ) -> None:
-        super().__init__(preset=preset, settings=settings, device=device)
+        super().__init__(quality=quality, preset=preset, settings=settings, device=device)
         self.mined = mined
         self.miner = SkipMiner(screen=screen)
 

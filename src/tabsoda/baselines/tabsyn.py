@@ -19,15 +19,14 @@ from tabsoda.diffusion.losses import reconstruction_loss
 from tabsoda.diffusion.noise import noisy_state, training_noise
 from tabsoda.diffusion.reverse_process import ReverseProcess
 from tabsoda.diffusion.reverse_sampler import SampledRows
-from tabsoda.settings import BackboneSettings, SamplerSettings, setting
-from tabsoda.settings import _Group as SettingsGroup
+from tabsoda.setting_groups import BackboneSettings, SamplerSettings, SettingGroup, setting
 
 _DATA_SCALE = 0.5
 _ENCODING_BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class TabSynSettings(SettingsGroup):
+class TabSynSettings(SettingGroup):
     """Defaults as released, where an epoch of a table of up to 4,096 rows is one step."""
 
     vae_steps: int = setting(4000, "optimiser steps of the VAE", low=1)

@@ -37,7 +37,8 @@ def diagnose(
     methods: str = _METHODS,
     rows: Annotated[int, Parameter(validator=Number(gte=10))] = 5000,
     seed: int = 0,
-    preset: Literal["small", "path", "nsduh"] = "small",
+    quality: Literal["fast", "balanced", "best"] = "balanced",
+    preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     device: str = "auto",
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -71,8 +72,10 @@ def diagnose(
         At most this many respondents; more are sampled.
     seed
         The same seed hides the same answers.
+    quality
+        How much time tabsoda spends: fast, balanced or best.
     preset
-        Settings of tabsoda.
+        Other settings of tabsoda instead: small, path or nsduh.
     changes
         A setting of tabsoda that differs, such as training.max_steps=500; may be repeated.
     device
@@ -86,7 +89,7 @@ def diagnose(
     """
     from tabsoda.diagnosis.diagnosing import diagnose as diagnose_table
 
-    chosen = _methods(methods, preset, changes, device)
+    chosen = _methods(methods, quality, preset, changes, device)
     given = [path for path in (data, survey, codebook, rules, skip_mask) if path is not None]
     files = [] if output_folder is None else _outputs(output_folder, given, force=force)
     source = _read(data, survey, codebook, unlisted, rules, skip_mask)
@@ -111,7 +114,7 @@ def diagnose(
 
 
 def _methods(
-    names: str, preset: str, changes: tuple[str, ...], device: str
+    names: str, quality: str, preset: str | None, changes: tuple[str, ...], device: str
 ) -> dict[str, ImputationMethod]:
     """Build the methods, the mode first: it is what the others are measured by."""
     from tabsoda.baselines.registry import method
@@ -119,7 +122,8 @@ def _methods(
 
     listed = [name.strip() for name in names.split(",") if name.strip()]
     ordered = dict.fromkeys(["mode", *listed])
-    ours = {"preset": preset, "settings": parse_settings(changes), "device": device}
+    settings = parse_settings(changes)
+    ours = {"quality": quality, "preset": preset, "settings": settings, "device": device}
     return {name: method(name, **(ours if name.startswith("tabsoda") else {})) for name in ordered}
 
 

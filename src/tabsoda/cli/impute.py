@@ -51,6 +51,7 @@ def impute(
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     draws: Annotated[int, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
     seed: int | None = None,
+    quality: Literal["fast", "balanced", "best"] | None = None,
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     bits: Annotated[bool, Parameter(negative="")] = False,
@@ -62,8 +63,6 @@ def impute(
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Impute the missing answers of a survey; skipped questions stay empty.
-
-    The preset small is for use; path and nsduh repeat the paper's settings, for comparison.
 
     Writes to the output folder: point.parquet (ordinals by mode), point_median.parquet (ordinals
     by median), imputations/ (one completed table a draw), states.parquet, model/, settings.json
@@ -101,10 +100,13 @@ def impute(
         Completed tables to draw.
     seed
         The same seed gives the same imputations. [default: 0]
+    quality
+        How much time to spend: fast, balanced or best. [default: balanced]
     preset
-        Settings: small for a laptop; path and nsduh as in the paper. [default: small]
+        Other settings instead, for comparison: path and nsduh repeat the paper's, small is the
+        paper's network for a laptop.
     changes
-        A setting that differs from the preset, such as training.max_steps=500; may be repeated.
+        A setting that differs from that, such as training.max_steps=500; may be repeated.
     bits
         Treat ordinals as bits, like nominals (TabSODA-N).
     model
@@ -130,7 +132,7 @@ def impute(
         "model_tensors": None if model is None else model / "model.safetensors",
     }
     inputs = {name: path for name, path in files.items() if path is not None}
-    fitting = {"seed": seed, "preset": preset, "set": changes or None}
+    fitting = {"seed": seed, "quality": quality, "preset": preset, "set": changes or None}
     flags = {"mine": mine or None, "bits": bits or None}
     _check_options(inputs, {**fitting, **flags})
     require_accepted_mining(mine=mine, accept_all=accept_all)
@@ -142,7 +144,8 @@ def impute(
     if model is None:
         options |= {
             "seed": seed or 0,
-            "preset": preset or "small",
+            "quality": None if preset else quality or "balanced",
+            "preset": preset,
             "set": list(changes),
             "mine": mine,
             "bits": bits,
@@ -186,6 +189,11 @@ def _check_options(inputs: dict[str, Path], fitting: dict[str, Any]) -> None:
         raise InputError(
             f"The option --{given[0]} is about fitting, but --model is fitted already",
             next_step=f"Leave out --{given[0]}, or leave out --model",
+        )
+    if "quality" in given and "preset" in given:
+        raise InputError(
+            "The options --quality and --preset both say where the settings start from",
+            next_step="Leave out one of them",
         )
     if "mine" in given and ("rules" in inputs or "skip_mask" in inputs):
         raise InputError(
@@ -282,19 +290,20 @@ class Job:
     def _new_imputer(self) -> TabSODAImputer:
         from tabsoda.cli.impute_settings import parse_settings
         from tabsoda.imputer import TabSODAImputer
-        from tabsoda.settings import Settings
 
         changes = parse_settings(self.options["set"])
         if self.options["bits"]:
             changes.setdefault("encoding", {})["ordinal"] = "bits"
-        # Wrong settings are told before a large file is read.
-        Settings.preset(self.options["preset"]).replace(**changes)
-        return TabSODAImputer(
+        imputer = TabSODAImputer(
+            quality=self.options["quality"] or "balanced",
             preset=self.options["preset"],
             settings=changes,
             random_state=self.options["seed"],
             device=self.device,
         )
+        # Wrong settings are told before a large file is read.
+        imputer.settings_for(1, 1)
+        return imputer
 
     def fillable(self) -> NDArray[np.bool_]:
         """Say which questions can be imputed: those that somebody answered, here or in the fit."""
@@ -308,13 +317,12 @@ class Job:
         from tabsoda._internal.devices import matrix_precision, resolve_device
         from tabsoda.em.cost import estimate_cost
         from tabsoda.encoding.layout import n_bits
-        from tabsoda.settings import Settings
 
         table = self.source.table
         widths = [n_bits(c.n_levels) if c.is_categorical else 1 for c in table.columns]
         chosen = resolve_device(self.device)
         return estimate_cost(
-            Settings.preset(self.imputer.preset).replace(**(self.imputer.settings or {})),
+            self.imputer.settings_for(*table.shape),
             table.shape[0],
             table.shape[1],
             int(table.states.missing.any(axis=1).sum()),

@@ -38,9 +38,9 @@ class Backbone(nn.Module):
     """Base of the networks: reads a :class:`DenoiserInput`, predicts every coordinate.
 
     A subclass implements :meth:`forward` and returns two tensors: the prediction, shape (B, p),
-    and its last hidden layer, of whatever shape its decoder heads read.
+    and what decoder heads read: their outputs, or the last hidden layer where there are no heads.
     """
 
     def forward(self, inputs: DenoiserInput) -> tuple[torch.Tensor, torch.Tensor]:
-        """Predict the coordinates and return the hidden layer the prediction is read from."""
+        """Predict the coordinates, and what decoder heads read."""
         raise NotImplementedError

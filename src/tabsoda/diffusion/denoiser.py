@@ -8,11 +8,13 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from tabsoda.diffusion.answers import AnswerHeads
 from tabsoda.diffusion.backbone import Backbone, DenoiserInput
+from tabsoda.diffusion.column_tokens import TokenBackbone
+from tabsoda.diffusion.embedding_mlp import EmbeddingBackbone
 from tabsoda.diffusion.network import MLPBackbone, seed_dropout
-from tabsoda.settings import BackboneSettings
-
-BACKBONES = {"mlp": MLPBackbone}
+from tabsoda.encoding.layout import Layout
+from tabsoda.setting_groups import BackboneSettings
 
 
 class Scalings(NamedTuple):
@@ -66,8 +68,8 @@ class Denoiser(nn.Module):
     Examples
     --------
     >>> from tabsoda._internal.randomness import torch_generator
-    >>> denoiser = build_denoiser(2, BackboneSettings(width=8), 0.5, "clean",
-    ...                           torch_generator(1, "weights"))
+    >>> backbone = MLPBackbone(2, BackboneSettings(width=8), torch_generator(1, "weights"))
+    >>> denoiser = Denoiser(backbone, data_scale=0.5, conditioning="clean")
     >>> visible = torch.tensor([[True, False]])
     >>> clean = denoiser(torch.tensor([[0.3, 9.0]]), torch.tensor([2.0]), visible,
     ...                  torch.zeros_like(visible))
@@ -104,9 +106,9 @@ class Denoiser(nn.Module):
         unknown : bool tensor, shape (B, p), optional
             Entries whose state must not be believed; none in sampling.
         """
-        return self.with_hidden(state, noise_level, visible, skipped, levels, unknown)[0]
+        return self.with_answers(state, noise_level, visible, skipped, levels, unknown)[0]
 
-    def with_hidden(
+    def with_answers(
         self,
         state: torch.Tensor,
         noise_level: torch.Tensor,
@@ -115,7 +117,7 @@ class Denoiser(nn.Module):
         levels: torch.Tensor | None = None,
         unknown: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Denoise as :meth:`forward`; also return the hidden layer, for decoder heads."""
+        """Denoise as :meth:`forward`; also return what the decoder heads read."""
         scalings = preconditioning(noise_level, self.data_scale)
         residual, output, scale_in = (s[:, None] for s in scalings[:3])
         state = state.masked_fill(skipped if unknown is None else skipped | unknown, 0.0)
@@ -137,9 +139,24 @@ def build_denoiser(
     conditioning: str,
     generator: torch.Generator,
 ) -> Denoiser:
-    """Build the denoiser of the settings, its weights drawn from a CPU generator."""
-    backbone = BACKBONES[settings.name](n_coordinates, settings, generator)
-    return Denoiser(backbone, data_scale, conditioning)
+    """Build the paper's denoiser, its weights drawn from a CPU generator."""
+    return Denoiser(MLPBackbone(n_coordinates, settings, generator), data_scale, conditioning)
+
+
+def build_answering_denoiser(
+    layout: Layout,
+    heads: AnswerHeads,
+    settings: BackboneSettings,
+    data_scale: float,
+    generator: torch.Generator,
+) -> Denoiser:
+    """Build a denoiser that also answers: see :meth:`Denoiser.with_answers`."""
+    backbone: Backbone
+    if settings.name == "embedding":
+        backbone = EmbeddingBackbone(layout, heads.n_outputs, settings, data_scale, generator)
+    else:
+        backbone = TokenBackbone(layout, heads, settings, data_scale, generator)
+    return Denoiser(backbone, data_scale, "clean")
 
 
 def sampling_copy(denoiser: Denoiser, matrix_dtype: torch.dtype = torch.float32) -> Denoiser:

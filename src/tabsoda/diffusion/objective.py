@@ -18,7 +18,7 @@ from tabsoda.diffusion.losses import (
 from tabsoda.encoding.analog_bits import prototype_log_probabilities
 from tabsoda.encoding.layout import Layout, n_bits
 from tabsoda.encoding.ordinal_latent import level_probabilities
-from tabsoda.settings import LossSettings
+from tabsoda.setting_groups import LossSettings
 
 _LAYOUT_ARRAYS = (
     "column_of",
@@ -182,7 +182,28 @@ class Objective(nn.Module):
         ramp : float or tensor of shape ()
             Weight of imputed entries in the reconstruction.
         """
-        reconstruction = reconstruction_loss(
+        reconstruction = self.reconstruction(prediction, noise_level, targets, ramp)
+        weights = self.settings
+        continuous = self.continuous(decoded, targets)
+        nominal = self.nominal(decoded, targets)
+        ordinal = self.ordinal(decoded, targets)
+        total = (
+            weights.reconstruction * reconstruction
+            + weights.continuous * continuous
+            + weights.nominal * nominal
+            + weights.ordinal * ordinal
+        )
+        return LossTerms(total, reconstruction, continuous, nominal, ordinal)
+
+    def reconstruction(
+        self,
+        prediction: torch.Tensor,
+        noise_level: torch.Tensor,
+        targets: Targets,
+        ramp: torch.Tensor | float = 0.0,
+    ) -> torch.Tensor:
+        """Return the denoising term, unweighted; parameters as in :meth:`forward`."""
+        return reconstruction_loss(
             prediction,
             targets.standardized,
             noise_level,
@@ -193,17 +214,6 @@ class Objective(nn.Module):
             self.data_scale,
             targets.row_weight,
         )
-        weights = self.settings
-        continuous = self.continuous(decoded, targets)
-        nominal = self.nominal(decoded, targets)
-        ordinal = self.ordinal(decoded, targets)
-        total = (
-            reconstruction
-            + weights.continuous * continuous
-            + weights.nominal * nominal
-            + weights.ordinal * ordinal
-        )
-        return LossTerms(total, reconstruction, continuous, nominal, ordinal)
 
     def continuous(self, decoded: Decoded, targets: Targets) -> torch.Tensor:
         """Return the continuous term, unweighted."""

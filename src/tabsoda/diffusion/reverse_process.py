@@ -16,7 +16,7 @@ from tabsoda.diffusion.reverse_sampler import (
     step_keys,
 )
 from tabsoda.events import EventLog
-from tabsoda.settings import SamplerSettings
+from tabsoda.setting_groups import SamplerSettings
 
 
 class ReverseProcess:

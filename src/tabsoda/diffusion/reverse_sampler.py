@@ -14,7 +14,7 @@ import torch
 
 from tabsoda._internal.randomness import keyed_normals, stream_key
 from tabsoda.diffusion.noise import noise_grid
-from tabsoda.settings import SamplerSettings
+from tabsoda.setting_groups import SamplerSettings
 
 # denoise(state, noise_level, visible, skipped, levels) -> clean coordinates; see Denoiser.
 Denoise = Callable[..., torch.Tensor]

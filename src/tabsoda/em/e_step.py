@@ -80,6 +80,12 @@ class Sampler:
     @torch.no_grad()
     def _one_pass(self, rows: SampledRows) -> torch.Tensor:
         noise_max = self.model.settings.sampler.noise_max
+        if self.model.heads is not None:
+            level = torch.full((1,), noise_max, device=rows.observed.device)
+            state = rows.observed.masked_fill(~rows.visible, 0.0)
+            return self._denoiser(
+                state, level, rows.visible, ~rows.applicable, rows.levels, rows.to_impute
+            )
         key = stream_key(self.model.seed, "one pass")
         state = start_state(rows, key, noise_max, self._process.form)
         level = torch.full((1,), noise_max, device=state.device)

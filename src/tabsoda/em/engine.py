@@ -11,19 +11,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
 from tabsoda.em.e_step import Sampler
+from tabsoda.em.estimating import Estimator
 from tabsoda.em.input_events import tell_clipped_answers, tell_empty_rows
 from tabsoda.em.loop import EMState, initial_state, run_em
 from tabsoda.em.memory import check_memory, enough_memory
 from tabsoda.em.model import Model
-from tabsoda.em.working_table import WorkingTable, canonical_order, hold_out_cells
-from tabsoda.encoding.ordinal_route import route_ordinals
+from tabsoda.em.preparing import (
+    check_table,
+    checked_weights,
+    choose_held_out,
+    fit_experts,
+    latent_columns,
+    without_cells,
+)
+from tabsoda.em.sequential_draws import draw_values
+from tabsoda.em.working_table import WorkingTable, canonical_order
+from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
-from tabsoda.encoding.visible_answers import count_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import ImputedCells
@@ -59,6 +69,7 @@ class Engine:
     model: Model
     history: list[dict[str, Any]]
     events: EventLog = field(default_factory=EventLog)
+    estimator: Estimator | None = None
 
     @classmethod
     def fit(
@@ -88,25 +99,30 @@ class Engine:
         report : callable, optional
         """
         events = EventLog()
-        _check_table(table)
+        check_table(table)
         chosen = resolve_device(device, events)
         kinds = [column.kind for column in table.columns]
         settings = settings.resolve(len(kinds), kinds.count(ColumnKind.CONTINUOUS))
-        weights = None if row_weights is None else _checked_weights(row_weights, table)
+        weights = None if row_weights is None else checked_weights(row_weights, table)
         order, keys = canonical_order(table, weights)
         ordered = table.rows(order)
         weights = None if weights is None else weights[order]
         tell_empty_rows(table, events)
         # Which ordinals get a latent comes first: only they have temperatures to hold out for.
-        latent = _latent_columns(ordered, settings, events)
-        held_out = _held_out(ordered, latent, settings, seed)
+        latent = latent_columns(ordered, settings, events)
+        held_out = choose_held_out(ordered, latent, settings, seed)
         visible = ordered.states.answered & ~held_out
         codec = TableCodec.fit(ordered, visible, settings.encoding, events, latent)
         if settings.training.monitor == "held_out" and not held_out[:, codec.modelled].any():
             settings = settings.replace(training={"monitor": "training_loss"})
             events.add("train", "training loss watched", detail="no answer could be held out")
+        answer_codec = None
+        if settings.has_heads:
+            # TabSODA-N takes ordinals for nominals throughout.
+            as_ordinals = settings.encoding.ordinal == "latent"
+            answer_codec = AnswerCodec.fit(ordered, visible, codec, as_ordinals)
         with enough_memory():
-            model = Model.start(codec, settings, seed, chosen)
+            model = Model.start(codec, settings, seed, chosen, answer_codec)
         saved = None
         if checkpoint:
             # Its file format is the one thing here that needs more than torch and numpy.
@@ -118,12 +134,18 @@ class Engine:
             return cls(table.columns, model, [], events)
         after_round = (lambda done: saved.save(model, done, events)) if saved else None
         with enough_memory():
-            data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights)
+            bins = None if answer_codec is None else answer_codec.bins
+            data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights, bins)
             check_memory(data)
             state: EMState | None = saved.load(model, events) if saved else None
             state = state or initial_state(model, data)
             state = run_em(model, data, state, events, after_round=after_round, report=report)
-        return cls(table.columns, model, state.history, events)
+            estimator = None
+            if model.heads is not None:
+                shown = without_cells(ordered, held_out)
+                experts = fit_experts(shown, settings, seed, weights)
+                estimator = Estimator.fit(model, data, shown, experts, events)
+        return cls(table.columns, model, state.history, events, estimator)
 
     def impute(
         self,
@@ -131,6 +153,8 @@ class Engine:
         n_draws: int = 0,
         report: Report | None = None,
         events: EventLog | None = None,
+        *,
+        whole_numbers: bool = True,
     ) -> ImputedCells:
         """Estimate every missing cell, and draw it ``n_draws`` times.
 
@@ -146,6 +170,8 @@ class Engine:
         report : callable, optional
         events : EventLog, optional
             Gets what had to be decided about this table's rows.
+        whole_numbers : bool
+            Point estimates of columns whose answers were all whole are rounded.
 
         Returns
         -------
@@ -163,7 +189,7 @@ class Engine:
             filled = model.codec.pass_value[positions]
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
         with enough_memory():
-            return self._sample(table, rows, positions, n_draws, report)
+            return self._sample(table, rows, positions, n_draws, report, whole_numbers)
 
     def _sample(
         self,
@@ -172,12 +198,12 @@ class Engine:
         positions: NDArray[np.int64],
         n_draws: int,
         report: Report | None,
+        whole_numbers: bool,
     ) -> ImputedCells:
         """Estimate and draw the cells at these rows and positions."""
         model = self.model
         keys = row_keys(table.values, table.states.states)
         data = WorkingTable.build(table, model.codec, keys, model.device)
-        sampler = Sampler(model, self.events)
         total = 1 + n_draws
 
         def told(number: int, what: str) -> Callable[[int, int], None]:
@@ -187,7 +213,7 @@ class Engine:
 
             return tell
 
-        incomplete, expected = sampler.expect(data, told(0, "point estimate"))
+        incomplete = data.incomplete_rows()
         where = np.full(table.shape[0], -1)
         where[incomplete.cpu().numpy()] = np.arange(incomplete.numel())
         # Rows whose only missing cells belong to constant columns are not sampled.
@@ -198,14 +224,42 @@ class Engine:
             result[sampled] = values[where[rows[sampled]], positions[sampled]]
             return result
 
-        decoder = {"temperature": model.temperatures, "cutpoints": model.cutpoints().detach()}
-        mode = read(model.codec.decode_point(expected, rule="mode", **decoder))
-        median = read(model.codec.decode_point(expected, rule="median", **decoder))
+        tell = told(0, "point estimate")
+        if self.estimator is not None:
+            answers = self.estimator.answers(table, data, incomplete)
+            mode = read(self.estimator.decode(answers, "mode", whole_numbers))
+            median = read(self.estimator.decode(answers, "median", whole_numbers))
+            tell(1, 1)
+        else:
+            _, expected = Sampler(model, self.events).expect(data, tell)
+            decoder = {
+                "temperature": model.temperatures,
+                "cutpoints": model.cutpoints().detach(),
+                "whole_numbers": whole_numbers,
+            }
+            mode = read(model.codec.decode_point(expected, rule="mode", **decoder))
+            median = read(model.codec.decode_point(expected, rule="median", **decoder))
         draws = np.empty((n_draws, rows.size))
         for number in range(1, n_draws + 1):
-            _, drawn = sampler.draw(data, number, told(number, f"draw {number} of {n_draws}"))
-            draws[number - 1] = read(model.codec.decode_point(drawn, rule="interval"))
+            tell = told(number, f"draw {number} of {n_draws}")
+            draws[number - 1] = read(self._drawn(data, incomplete, number, tell))
         return ImputedCells(rows, positions, draws, mode, median)
+
+    def _drawn(
+        self,
+        data: WorkingTable,
+        incomplete: torch.Tensor,
+        number: int,
+        tell: Callable[[int, int], None] | None = None,
+    ) -> NDArray[np.float64]:
+        """Draw the incomplete rows once, in the way the settings say; shape (n_incomplete, d)."""
+        if self.model.settings.sampler.draws == "sequential":
+            drawn = draw_values(self.model, data, incomplete, number)
+            if tell is not None:
+                tell(1, 1)
+            return drawn
+        _, encoded = Sampler(self.model, self.events).draw(data, number, tell)
+        return self.model.codec.decode_point(encoded, rule="interval")
 
     def draw(
         self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
@@ -240,9 +294,10 @@ class Engine:
             keys = row_keys(table.values, table.states.states)
         with enough_memory():
             data = WorkingTable.build(table, model.codec, keys, model.device)
-            incomplete, drawn = Sampler(model, self.events).draw(data, number)
+            incomplete = data.incomplete_rows()
+            drawn = self._drawn(data, incomplete, number)
         decoded = np.full(table.shape, np.nan)
-        decoded[incomplete.cpu().numpy()] = model.codec.decode_point(drawn, rule="interval")
+        decoded[incomplete.cpu().numpy()] = drawn
         known = ~np.isnan(decoded[rows, positions])
         values[rows[known], positions[known]] = decoded[rows[known], positions[known]]
         return values
@@ -262,12 +317,17 @@ class Engine:
             return {}
         keys = row_keys(table.values, table.states.states)
         data = WorkingTable.build(table, codec, keys, model.device)
-        incomplete, expected = Sampler(model, self.events).expect(data)
+        incomplete = data.incomplete_rows()
         if not incomplete.numel():
             return {}
-        probabilities = codec.level_probabilities(
-            expected, model.temperatures, cutpoints=model.cutpoints().detach()
-        )
+        probabilities: NDArray[np.floating]
+        if self.estimator is not None:
+            probabilities = self.estimator.answers(table, data, incomplete).probabilities
+        else:
+            _, expected = Sampler(model, self.events).expect(data)
+            probabilities = codec.level_probabilities(
+                expected, model.temperatures, cutpoints=model.cutpoints().detach()
+            )
         found = {}
         for place, position in enumerate(codec.categorical_columns.tolist()):
             n_levels = self.columns[position].n_levels
@@ -291,54 +351,3 @@ class Engine:
                 found=str(len(table.columns)),
                 expected=str(len(self.columns)),
             )
-
-
-def _latent_columns(table: CodedTable, settings: Settings, events: EventLog) -> NDArray[np.bool_]:
-    """Say which columns are ordinals with a latent, by all their answers."""
-    n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
-    counts = count_levels(table.values, n_levels)
-    return route_ordinals(table.columns, counts, settings.encoding, events)
-
-
-def _held_out(
-    table: CodedTable, latent: NDArray[np.bool_], settings: Settings, seed: int
-) -> NDArray[np.bool_]:
-    """Hold out cells of latents for the temperatures, of every column for the stopping rule."""
-    columns = latent | (settings.training.monitor == "held_out")
-    share = settings.temperature.held_out_share
-    categorical = [column.is_categorical for column in table.columns]
-    levels = np.where(categorical, table.values, np.nan)
-    return hold_out_cells(table.states.answered, columns, share, seed, levels)
-
-
-def _check_table(table: CodedTable) -> None:
-    n_rows, n_columns = table.shape
-    if n_rows < 2 or n_columns < 1:
-        raise InputError(
-            "The table is too small to learn from",
-            # The words in brackets are those that scikit-learn's checks look for.
-            found=f"{n_rows} rows (n_samples={n_rows}) and {n_columns} columns",
-            expected="at least 2 rows and 1 column",
-        )
-    if not table.states.answered.any():
-        raise InputError(
-            "The table has no answered cell",
-            next_step="Check that missing codes were not declared for every value",
-        )
-
-
-def _checked_weights(weights: NDArray[np.float64], table: CodedTable) -> NDArray[np.float64]:
-    weights = np.asarray(weights, dtype=np.float64)
-    if weights.shape != (table.shape[0],):
-        raise InputError(
-            "The sample weights do not fit the table",
-            found=f"shape {weights.shape}",
-            expected=f"one weight for each of {table.shape[0]} rows",
-        )
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
-        raise InputError(
-            "The sample weights are not usable",
-            found="a weight that is negative or no number, or all zero",
-            expected="numbers of at least 0, one of them above 0",
-        )
-    return weights

@@ -8,9 +8,12 @@ import torch
 from torch.func import functional_call
 
 from tabsoda._internal.randomness import stream_key
+from tabsoda.diffusion.answer_loss import answer_loss
 from tabsoda.diffusion.objective import Targets
 from tabsoda.diffusion.reverse_sampler import SampledRows, SamplerForm, start_state
+from tabsoda.em.answering import answer_outputs
 from tabsoda.em.model import Model
+from tabsoda.em.training_batch import answer_targets
 from tabsoda.em.working_table import WorkingTable
 
 # Enough to tell epochs apart; more would slow the training down.
@@ -18,7 +21,12 @@ _MAX_ROWS = 2048
 
 
 @torch.no_grad()
-def held_out_loss(model: Model, data: WorkingTable, weights: Sequence[torch.Tensor]) -> float:
+def held_out_loss(
+    model: Model,
+    data: WorkingTable,
+    weights: Sequence[torch.Tensor],
+    column_weights: torch.Tensor | None = None,
+) -> float:
     """Return the decoding terms on held-out cells, predicted in one pass from pure noise.
 
     Parameters
@@ -27,8 +35,12 @@ def held_out_loss(model: Model, data: WorkingTable, weights: Sequence[torch.Tens
     data : WorkingTable
     weights : sequence of tensor
         The denoiser's parameters to judge, in their order.
+    column_weights : float32 tensor, shape (d,), optional
+        For decoder heads.
     """
     chosen = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()[:_MAX_ROWS]
+    if model.heads is not None:
+        return _loss_of_heads(model, data, weights, chosen, column_weights)
     observed = model.standardizer.apply(data.encoded[chosen], data.visible[chosen])
     rows = SampledRows(
         observed, data.to_impute[chosen], data.applicable[chosen], data.row_keys[chosen]
@@ -65,3 +77,25 @@ def held_out_loss(model: Model, data: WorkingTable, weights: Sequence[torch.Tens
         + loss.nominal * objective.nominal(decoded, truth)
         + loss.ordinal * objective.ordinal(decoded, truth)
     )
+
+
+def _loss_of_heads(
+    model: Model,
+    data: WorkingTable,
+    weights: Sequence[torch.Tensor],
+    rows: torch.Tensor,
+    column_weights: torch.Tensor | None,
+) -> float:
+    """Return the loss of the decoder heads on the held-out cells of some rows."""
+    outputs = answer_outputs(model, data, rows, weights)
+    held_out = data.held_out_columns[rows]
+    if model.heads is None:
+        raise ValueError("the model has no decoder heads")
+    loss = answer_loss(
+        model.heads(outputs),
+        answer_targets(data, model, rows, held_out, column_weights),
+        model.heads.ordered_places,
+        model.settings.loss.ranked_probability,
+        model.settings.loss.bins,
+    )
+    return float(loss.total)

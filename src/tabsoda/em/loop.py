@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import keyed_normals, stream_key
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.m_step import m_step
+from tabsoda.em.members import train_members
 from tabsoda.em.model import Model
-from tabsoda.em.training_batch import RoundTargets
+from tabsoda.em.training_batch import RoundTargets, column_balance
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.standardizer import Standardizer, moment_entries
 from tabsoda.encoding.table_codec import Rule
@@ -127,6 +128,9 @@ def run_em(
             model.temperatures = _temperatures(model, data, rows, expected, events)
         if after_round is not None:
             after_round(state)
+    if model.settings.backbone.members > 1:
+        targets = _round_targets(model, data, state, state.round_number, EventLog())
+        train_members(model, data, targets, events)
     if state.round_number < rounds:
         detail = f"after round {state.round_number}: moved by {state.history[-1]['change']:.2g}"
         events.add("train", "stopped early", detail=detail)
@@ -181,6 +185,7 @@ def _round_targets(
         completed,
         model.standardizer.apply(completed, data.applicable),
         torch.tensor(ramp, device=model.device),
+        column_balance(data, settings.loss.balance),
     )
 
 
@@ -216,7 +221,7 @@ def _temperatures(
     events: EventLog,
 ) -> NDArray[np.float32]:
     """Choose the decoder's temperatures on the held-out cells among the imputed ones."""
-    if not model.has_latents:
+    if not model.has_latents or model.heads is not None:
         return model.temperatures
     columns, coordinates = model.objective.ordinal_columns, model.objective.ordinal_coordinates
     chosen = choose_temperatures(

@@ -39,12 +39,15 @@ def m_step(
     """
     # In the first round the network knows nothing that cutpoints could be fitted to.
     if round_number > 1:
-        calibrate_cutpoints(model, data, targets, round_number, "before")
+        if model.heads is None:
+            calibrate_cutpoints(model, data, targets, round_number, "before")
         if not model.settings.training.warm_start:
-            fresh = new_denoiser(model.codec, model.settings, stream_key(model.seed, round_number))
+            seed = stream_key(model.seed, round_number)
+            fresh = new_denoiser(model.codec, model.settings, seed, model.heads)
             model.denoiser.load_state_dict(fresh.state_dict())
     history = train_denoiser(model, data, targets, round_number, events, report)
-    calibrate_cutpoints(model, data, targets, round_number, "after")
+    if model.heads is None:
+        calibrate_cutpoints(model, data, targets, round_number, "after")
     return history
 
 
@@ -79,7 +82,7 @@ def train_denoiser(
     steps = OptimizerSteps(
         model, loss_of, fused_loss_of, batch_size, len(NOISE_USES), steps_per_epoch, events
     )
-    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(
+    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
         steps.optimizer, factor=settings.plateau_factor, patience=settings.plateau_patience
     )
     order = torch_generator(model.seed, "batches", round_number)
@@ -102,17 +105,21 @@ def train_denoiser(
         ]
         new_share = _new_share(settings.average_decay, (epoch - 1) * steps_per_epoch)
         rows = rows[: steps_per_epoch * batch_size].view(steps_per_epoch, batch_size)
+        if settings.schedule == "cosine":
+            steps.set_learning_rate(cosine_rate(settings.learning_rate, epoch, max_epochs))
         loss = steps.run_epoch(rows, torch.tensor(keys), new_share)
         weights: Sequence[torch.Tensor] = parameters
         if settings.average_decay > 0:
             weights = steps.averaged
         if settings.monitor == "held_out":
             # A NaN of the steps must not hide behind a finite average of weights.
-            loss = held_out_loss(model, data, weights) if math.isfinite(loss) else loss
+            judged = held_out_loss(model, data, weights, targets.column_weights)
+            loss = judged if math.isfinite(loss) else loss
         if not math.isfinite(loss):
             raise diverged(model, f"the loss became {loss} in round {round_number}, epoch {epoch}")
         losses.append(loss)
-        schedule.step(loss)
+        if settings.schedule == "plateau":
+            plateau.step(loss)
         if loss < best:
             best, best_epoch = loss, epoch
             with torch.no_grad():
@@ -133,6 +140,19 @@ def train_denoiser(
         "loss": best,
         "losses": losses,
     }
+
+
+def cosine_rate(rate: float, epoch: int, max_epochs: int) -> float:
+    """Return the learning rate of an epoch: half in the first, then along a cosine towards 0.
+
+    Examples
+    --------
+    >>> [round(cosine_rate(1.0, epoch, 5), 2) for epoch in (1, 2, 5)]
+    [0.5, 0.9, 0.1]
+    """
+    if epoch == 1:
+        return rate / 2
+    return rate * 0.5 * (1 + math.cos(math.pi * (epoch - 1) / max_epochs))
 
 
 def _new_share(decay: float, steps_done: int) -> float:

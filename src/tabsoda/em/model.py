@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import torch_generator
-from tabsoda.diffusion.denoiser import Denoiser, build_denoiser
+from tabsoda.diffusion.answers import AnswerHeads
+from tabsoda.diffusion.denoiser import Denoiser, build_answering_denoiser, build_denoiser
 from tabsoda.diffusion.objective import Objective
+from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.cutpoints import Cutpoints
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec
@@ -36,6 +38,11 @@ class Model:
     objective : Objective
     standardizer : Standardizer
     temperatures : ndarray of float32, shape (n_latent,)
+    answer_codec : AnswerCodec or None
+    heads : AnswerHeads or None
+        Both None where the network has no decoder heads.
+    members : list of Denoiser
+        Further networks, whose answers are averaged with the denoiser's.
     """
 
     settings: Settings
@@ -47,11 +54,22 @@ class Model:
     objective: Objective
     standardizer: Standardizer
     temperatures: NDArray[np.float32]
+    answer_codec: AnswerCodec | None = None
+    heads: AnswerHeads | None = None
+    members: list[Denoiser] = field(default_factory=list)
 
     @classmethod
-    def start(cls, codec: TableCodec, settings: Settings, seed: int, device: torch.device) -> Model:
+    def start(
+        cls,
+        codec: TableCodec,
+        settings: Settings,
+        seed: int,
+        device: torch.device,
+        answer_codec: AnswerCodec | None = None,
+    ) -> Model:
         """Return an untrained model; its weights depend on the seed alone, not on the device."""
         layout = codec.layout
+        heads = None if answer_codec is None else new_heads(codec, answer_codec)
         n_latent = layout.ordinal_columns.size
         counts = codec.level_counts[layout.ordinal_columns, : layout.max_cutpoints + 1]
         return cls(
@@ -59,7 +77,7 @@ class Model:
             seed=seed,
             device=device,
             codec=codec,
-            denoiser=new_denoiser(codec, settings, seed).to(device),
+            denoiser=new_denoiser(codec, settings, seed, heads).to(device),
             cutpoints=Cutpoints(torch.from_numpy(codec.cutpoints)).to(device),
             objective=Objective(
                 layout, settings.loss, settings.noise.data_scale, torch.from_numpy(counts)
@@ -69,7 +87,14 @@ class Model:
                 torch.ones(layout.n_coordinates, device=device),
             ),
             temperatures=np.ones(n_latent, dtype=np.float32),
+            answer_codec=answer_codec,
+            heads=None if heads is None else heads.to(device),
         )
+
+    @property
+    def networks(self) -> list[Denoiser]:
+        """The denoiser and the further members."""
+        return [self.denoiser, *self.members]
 
     @property
     def has_latents(self) -> bool:
@@ -92,13 +117,31 @@ def diverged(model: Model, what: str) -> TabSODAError:
     )
 
 
-def new_denoiser(codec: TableCodec, settings: Settings, seed: int) -> Denoiser:
+def new_heads(codec: TableCodec, answer_codec: AnswerCodec) -> AnswerHeads:
+    """Build the decoder heads of a table, on the CPU."""
+    columns = codec.categorical_columns
+    return AnswerHeads(
+        codec.level_counts[columns],
+        codec.layout.n_levels[columns],
+        answer_codec.ordered,
+        answer_codec.bins.counts,
+    )
+
+
+def new_denoiser(
+    codec: TableCodec, settings: Settings, seed: int, heads: AnswerHeads | None = None
+) -> Denoiser:
     """Build an untrained denoiser on the CPU."""
+    generator = torch_generator(seed, "weights")
+    if heads is not None:
+        return build_answering_denoiser(
+            codec.layout, heads.cpu(), settings.backbone, settings.noise.data_scale, generator
+        )
     return build_denoiser(
         # A table in which nothing varies has no coordinate, but its model is saved all the same.
         max(codec.layout.n_coordinates, 1),
         settings.backbone,
         settings.noise.data_scale,
         settings.training.conditioning,
-        torch_generator(seed, "weights"),
+        generator,
     )

@@ -15,7 +15,9 @@ from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.files import atomic_path, write_json
 from tabsoda._version import __version__
 from tabsoda.em.engine import Engine
-from tabsoda.em.model import Model
+from tabsoda.em.estimating import Estimator
+from tabsoda.em.model import Model, new_denoiser
+from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.errors import DeviceError, InputError
@@ -39,6 +41,12 @@ def save_engine(engine: Engine, folder: Path) -> None:
     tensors["standardizer.mean"] = model.standardizer.mean
     tensors["standardizer.scale"] = model.standardizer.scale
     tensors["temperatures"] = torch.from_numpy(model.temperatures)
+    text: dict[str, Any] = {}
+    if engine.estimator is not None:
+        arrays, text = engine.estimator.to_state()
+        tensors |= {f"estimator.{k}": _tensor(v) for k, v in arrays.items()}
+        for number, member in enumerate(model.members):
+            tensors |= {f"member{number}.{k}": v for k, v in member.state_dict().items()}
     with atomic_path(folder / _TENSORS) as temporary:
         save_file(
             {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()},
@@ -54,6 +62,7 @@ def save_engine(engine: Engine, folder: Path) -> None:
             "settings": model.settings.to_dict(),
             "columns": [_column_content(column) for column in engine.columns],
             "codec": codec,
+            "estimator": text,
             "history": engine.history,
             "events": engine.events.to_dicts(),
         },
@@ -82,7 +91,11 @@ def _assemble(
     settings = Settings.from_dict(content["settings"])
     arrays = {k: v.numpy() for k, v in _part(tensors, "codec.").items()}
     codec = TableCodec.from_state(arrays, content["codec"])
-    model = Model.start(codec, settings, int(content["seed"]), device)
+    parts = {k: v.numpy() for k, v in _part(tensors, "estimator.").items()}
+    answer_codec = None
+    if settings.has_heads and parts:
+        answer_codec = AnswerCodec.from_state(parts, codec)
+    model = Model.start(codec, settings, int(content["seed"]), device, answer_codec)
     model.denoiser.load_state_dict(_part(tensors, "denoiser."))
     model.denoiser.eval()
     model.cutpoints.load_state_dict(_part(tensors, "cutpoints."))
@@ -98,7 +111,19 @@ def _assemble(
         raise ValueError("columns, standardizer or temperatures do not fit the encoding")
     model.standardizer = Standardizer(mean, scale).to(model.device)
     model.temperatures = temperatures
-    return Engine(columns, model, content["history"], events)
+    estimator = None
+    if answer_codec is not None:
+        for number in range(settings.backbone.members - 1):
+            member = new_denoiser(codec, settings, model.seed, model.heads)
+            member.load_state_dict(_part(tensors, f"member{number}."))
+            model.members.append(member.to(device).eval())
+        estimator = Estimator.from_state(model, parts, content["estimator"])
+    return Engine(columns, model, content["history"], events, estimator)
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    # safetensors keeps no numpy type that torch lacks.
+    return torch.from_numpy(np.ascontiguousarray(array))
 
 
 def _part(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:

@@ -53,8 +53,9 @@ class OptimizerSteps:
         device = model.device
         on_gpu = device.type == "cuda"
         rate = model.settings.training.learning_rate
-        self.optimizer = torch.optim.Adam(
+        self.optimizer = torch.optim.AdamW(
             model.denoiser.parameters(),
+            weight_decay=model.settings.training.weight_decay,
             # A tensor lets a captured step see the rate change.
             lr=torch.tensor(rate, device=device) if on_gpu else rate,
             fused=True,
@@ -92,6 +93,14 @@ class OptimizerSteps:
             else:
                 self._graph.replay()
         return float(self._loss) / rows.shape[0]
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Take further steps at another rate; a captured step sees it too."""
+        for group in self.optimizer.param_groups:
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
 
     def _advance(self) -> None:
         rows = self._rows.index_select(0, self._step)[0]

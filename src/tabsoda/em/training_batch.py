@@ -9,14 +9,16 @@ from dataclasses import dataclass
 import torch
 
 from tabsoda._internal.randomness import keyed_normals, keyed_uniforms
+from tabsoda.diffusion.answer_loss import AnswerTargets, answer_loss
 from tabsoda.diffusion.noise import noisy_state, training_noise
 from tabsoda.diffusion.objective import LossTerms, Targets
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable
+from tabsoda.setting_groups import TrainingSettings
 
 # What a batch draws noise for; each gets a key of its own at each step.
-NOISE_USES = ("level", "noise", "low noise", "share", "hide", "top")
-# A row hides at least and at most this share of its visible cells.
+NOISE_USES = ("level", "noise", "low noise", "share", "hide", "top", "pattern")
+# A row hides at least and, unless settings say otherwise, at most this share of its cells.
 HIDDEN_SHARE = (0.05, 0.95)
 
 
@@ -29,11 +31,14 @@ class RoundTargets:
     encoded, standardized : float32 tensor, shape (n, p)
     ramp : float32 tensor, shape ()
         Weight of imputed entries; a tensor, so that a compiled step serves every round.
+    column_weights : float32 tensor, shape (d,), optional
+        How much a cell of each column counts for the decoder heads; all the same unless given.
     """
 
     encoded: torch.Tensor
     standardized: torch.Tensor
     ramp: torch.Tensor
+    column_weights: torch.Tensor | None = None
 
 
 def batch_loss(
@@ -63,10 +68,13 @@ def batch_loss(
     visible_columns = data.visible_columns[rows]
     unknown = None
     if settings.training.conditioning == "clean":
-        supervised = hide_some(visible_columns, row_keys, keys[3], keys[4])
+        supervised = hide_for_training(visible_columns, row_keys, keys, settings.training, data)
         visible = data.visible[rows] & ~supervised[:, model.objective.column_of]
         # Until imputations count, what stands in a missing cell is a filler, not a noisy answer.
         unknown = data.to_impute[rows] & (targets.ramp == 0)
+        if model.heads is not None and settings.noise.top_share > 0:
+            # Answers are given from pure noise, where nothing at all is left of a hidden cell.
+            unknown = unknown | (at_top[:, None] & applicable & ~visible)
         state = noisy_state(clean, noise_level, normals, applicable, held_clean=visible)
     else:
         supervised = visible_columns
@@ -81,6 +89,28 @@ def batch_loss(
         applicable=applicable,
         row_weight=data.row_weights[rows],
     )
+    if model.heads is not None:
+        prediction, outputs = model.denoiser.with_answers(
+            state, noise_level, visible, ~applicable, batch.levels, unknown
+        )
+        reconstruction = model.objective.reconstruction(
+            prediction, noise_level, batch, targets.ramp
+        )
+        answered = answer_targets(data, model, rows, supervised, targets.column_weights)
+        answers = answer_loss(
+            model.heads(outputs),
+            answered,
+            model.heads.ordered_places,
+            settings.loss.ranked_probability,
+            settings.loss.bins,
+        )
+        return LossTerms(
+            settings.loss.reconstruction * reconstruction + answers.total,
+            reconstruction,
+            answers.numbers,
+            answers.levels,
+            torch.zeros_like(answers.levels),
+        )
     prediction = model.denoiser(state, noise_level, visible, ~applicable, batch.levels, unknown)
     decoded_from = prediction
     if settings.training.low_noise_pass:
@@ -103,12 +133,84 @@ def compiled_batch_loss() -> Callable[..., LossTerms]:
 
 
 def hide_some(
-    visible: torch.Tensor, row_keys: torch.Tensor, share_key: torch.Tensor, hide_key: torch.Tensor
+    visible: torch.Tensor,
+    row_keys: torch.Tensor,
+    share_key: torch.Tensor,
+    hide_key: torch.Tensor,
+    most: float = HIDDEN_SHARE[1],
 ) -> torch.Tensor:
     """Choose visible cells to hide, a random share of each row; bool, shape (B, d)."""
-    low, high = HIDDEN_SHARE
-    share = low + (high - low) * keyed_uniforms(share_key, row_keys, 1)
+    least = HIDDEN_SHARE[0]
+    share = least + (most - least) * keyed_uniforms(share_key, row_keys, 1)
     return visible & (keyed_uniforms(hide_key, row_keys, visible.shape[1]) < share)
+
+
+def hide_for_training(
+    visible: torch.Tensor,
+    row_keys: torch.Tensor,
+    keys: torch.Tensor,
+    settings: TrainingSettings,
+    data: WorkingTable,
+) -> torch.Tensor:
+    """Choose visible cells to hide as the settings say; bool, shape (B, d).
+
+    Parameters
+    ----------
+    visible : bool tensor, shape (B, d)
+    row_keys : int64 tensor, shape (B,)
+    keys : int64 tensor, shape (len(NOISE_USES),)
+    settings : TrainingSettings
+        Its ``hiding`` says how; a row that a pattern would leave as it is hides a random share.
+    data : WorkingTable
+        Whose missing cells are the patterns.
+    """
+    at_random = hide_some(visible, row_keys, keys[3], keys[4], settings.hidden_share)
+    if settings.hiding == "uniform":
+        return at_random
+    drawn = keyed_uniforms(keys[6], row_keys, 2)
+    # Rounding may give a uniform of 1.
+    other = (drawn[:, 0] * data.n_rows).long().clamp(max=data.n_rows - 1)
+    missed = visible & data.missing_columns[other]
+    usable = missed.any(dim=1, keepdim=True)
+    if settings.hiding == "mixed":
+        usable = usable & (drawn[:, 1:] < 0.5)
+    return torch.where(usable, missed, at_random)
+
+
+def answer_targets(
+    data: WorkingTable,
+    model: Model,
+    rows: torch.Tensor,
+    supervised: torch.Tensor,
+    column_weights: torch.Tensor | None,
+) -> AnswerTargets:
+    """Return what the decoder heads should have said of some rows.
+
+    Parameters
+    ----------
+    supervised : bool tensor, shape (B, d)
+        Visible or held-out cells that count.
+    column_weights : float32 tensor, shape (d,), optional
+    """
+    objective = model.objective
+    columns = torch.cat([objective.bit_columns, objective.ordinal_columns])
+    weight = supervised * data.row_weights[rows][:, None]
+    if column_weights is not None:
+        weight = weight * column_weights
+    levels = torch.where(data.held_out_columns[rows], data.held_out_levels[rows], data.levels[rows])
+    return AnswerTargets(
+        levels.index_select(1, columns),
+        data.numbers[rows],
+        data.number_bins[rows],
+        weight.index_select(1, columns),
+        weight.index_select(1, objective.continuous_columns),
+    )
+
+
+def column_balance(data: WorkingTable, balance: str) -> torch.Tensor:
+    """Return how much a cell of each column counts, shape (d,)."""
+    share = data.visible_columns.float().mean(dim=0).clamp(min=1e-3)
+    return share ** {"cells": 0.0, "root": -0.5, "columns": -1.0}[balance]
 
 
 def _is_clean(model: Model) -> bool:

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import keyed_uniforms, numpy_generator, row_keys, stream_key
+from tabsoda.encoding.number_bins import NumberBins
 from tabsoda.encoding.ordinal_latent import interval_means, truncated_normal_draw
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.table import CodedTable
@@ -96,6 +97,11 @@ class WorkingTable:
     held_out_encoded, held_out_levels : tensor, shape (n, p) and (n, d)
         The answers of held-out cells, 0 elsewhere; nothing but the stopping rule and the
         temperatures may read them.
+    missing_columns : bool tensor, shape (n, d)
+        Cells that are neither visible nor skipped.
+    numbers, number_bins : tensor, shape (n, n_numbers)
+        Answers of continuous columns for decoder heads, visible and held out, standardised and
+        as bins; 0 elsewhere and where the network has no heads.
     row_keys : int64 tensor, shape (n,)
     row_weights : float32 tensor, shape (n,)
         Mean 1.
@@ -112,6 +118,9 @@ class WorkingTable:
     held_out_levels: torch.Tensor
     row_keys: torch.Tensor
     row_weights: torch.Tensor
+    missing_columns: torch.Tensor
+    numbers: torch.Tensor
+    number_bins: torch.Tensor
 
     @classmethod
     def build(
@@ -122,6 +131,7 @@ class WorkingTable:
         device: torch.device,
         held_out: NDArray[np.bool_] | None = None,
         weights: NDArray[np.float64] | None = None,
+        bins: NumberBins | None = None,
     ) -> WorkingTable:
         """Encode a table; cells of columns that the codec passes through have no coordinates."""
         held = np.zeros(table.shape, dtype=bool) if held_out is None else held_out
@@ -133,6 +143,13 @@ class WorkingTable:
         wide_visible = layout.widen(visible)
         wide_applicable = layout.widen(applicable)
         row_weights = np.ones(table.shape[0]) if weights is None else weights / weights.mean()
+
+        columns = layout.continuous_columns
+        answers = np.where((visible | held)[:, columns], table.values[:, columns], 0.0)
+        numbers = np.zeros(answers.shape)
+        placed = np.zeros(answers.shape, dtype=np.int64)
+        if bins is not None:
+            numbers, placed = bins.standardize(answers), bins.place(answers)
 
         def tensor(array: NDArray[np.generic], dtype: torch.dtype) -> torch.Tensor:
             return torch.as_tensor(np.ascontiguousarray(array), dtype=dtype, device=device)
@@ -149,6 +166,9 @@ class WorkingTable:
             held_out_levels=tensor(_whole(held_values), torch.int64),
             row_keys=tensor(keys, torch.int64),
             row_weights=tensor(row_weights, torch.float32),
+            missing_columns=tensor(applicable & ~visible, torch.bool),
+            numbers=tensor(numbers, torch.float32),
+            number_bins=tensor(placed, torch.int64),
         )
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabsoda.events import EventLog
 from tabsoda.schema.column import Column, ColumnKind
-from tabsoda.settings import EncodingSettings
+from tabsoda.setting_groups import EncodingSettings
 
 
 def dominant_share(counts: NDArray[np.int64]) -> NDArray[np.float64]:

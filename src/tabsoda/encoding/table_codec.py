@@ -29,7 +29,7 @@ from tabsoda.encoding.visible_answers import check_levels, check_visible, count_
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.schema.column import ColumnKind
-from tabsoda.settings import EncodingSettings
+from tabsoda.setting_groups import EncodingSettings
 from tabsoda.table import CodedTable
 
 Encoded = NDArray[np.float32]

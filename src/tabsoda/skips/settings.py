@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tabsoda.errors import InputError
-from tabsoda.settings import _Group, setting
+from tabsoda.setting_groups import SettingGroup, setting
 
 
 @dataclass(frozen=True)
-class PuritySettings(_Group):
+class PuritySettings(SettingGroup):
     """The default screen: a rule is judged by how rarely its target was asked where it fires."""
 
     max_asked_share: float = setting(
@@ -56,7 +56,7 @@ class PuritySettings(_Group):
 
 
 @dataclass(frozen=True)
-class PaperSettings(_Group):
+class PaperSettings(SettingGroup):
     """The paper's screen (Appendix A); defaults are those of PATH, NSDUH-50 and NSDUH-100."""
 
     tree_depth: int = setting(4, "D_max: depth of the CART", low=1)

@@ -1,0 +1,227 @@
+"""Blends the network's answers with the tree experts', and calibrates what comes out.
+
+Weights and temperatures are chosen on held-out cells, which neither has learned from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from tabsoda.events import EventLog
+
+Values = NDArray[np.float64]
+
+_FLOOR = 1e-12
+# A column's own temperature counts as much as its held-out cells against this many of all columns.
+_SHRINKAGE = 200.0
+_LOG_TEMPERATURE = 1.5
+# A column's own share counts as much as its held-out cells against this many of its kind.
+_SHARE_CELLS = 100.0
+
+
+class CellAnswers(NamedTuple):
+    """What is said about the cells of some rows.
+
+    Attributes
+    ----------
+    probabilities : ndarray of float64, shape (n, n_categorical, max_levels)
+        0 in the padding.
+    numbers : ndarray of float64, shape (n, n_numbers)
+        Standardised.
+    """
+
+    probabilities: Values
+    numbers: Values
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """How much of the experts goes in, and how sharp the result is.
+
+    Attributes
+    ----------
+    level_share : ndarray of float64, shape (n_categorical,)
+        Of the experts in each categorical column; 0 where there are none.
+    number_share : ndarray of float64, shape (n_numbers,)
+    temperatures : ndarray of float64, shape (n_categorical,)
+        Above 1 flattens, below 1 sharpens.
+    """
+
+    level_share: Values
+    number_share: Values
+    temperatures: Values
+
+    @classmethod
+    def even(cls, n_categorical: int, n_numbers: int, share: float = 0.0) -> Blend:
+        """Return the blend that has the same share everywhere, and calibrates nothing."""
+        return cls(np.full(n_categorical, share), np.full(n_numbers, share), np.ones(n_categorical))
+
+    def apply(self, network: CellAnswers, experts: CellAnswers | None) -> CellAnswers:
+        """Blend and calibrate; shapes as in :class:`CellAnswers`."""
+        probabilities, numbers = network
+        if experts is not None:
+            share = self.level_share[:, None]
+            probabilities = (1 - share) * probabilities + share * experts.probabilities
+            numbers = (1 - self.number_share) * numbers + self.number_share * experts.numbers
+        return CellAnswers(tempered(probabilities, self.temperatures), numbers)
+
+
+def tempered(probabilities: Values, temperatures: Values) -> Values:
+    """Raise probabilities (n, n_categorical, max_levels) to 1/temperature, and normalise.
+
+    Examples
+    --------
+    >>> tempered(np.array([[[0.8, 0.2]]]), np.array([0.5])).round(3).tolist()
+    [[[0.941, 0.059]]]
+    """
+    raised = np.power(probabilities, 1.0 / temperatures[:, None])
+    return raised / np.maximum(raised.sum(axis=2, keepdims=True), _FLOOR)
+
+
+def fit_blend(
+    network: CellAnswers,
+    experts: CellAnswers | None,
+    levels: NDArray[np.int64],
+    level_held_out: NDArray[np.bool_],
+    numbers: Values,
+    number_held_out: NDArray[np.bool_],
+    ordered: NDArray[np.bool_],
+    events: EventLog,
+) -> Blend:
+    """Choose shares by log score and squared error on held-out cells, then temperatures.
+
+    Parameters
+    ----------
+    network, experts : CellAnswers
+        Of the rows that hold held-out cells.
+    levels, numbers : ndarray, shape (n, n_categorical) and (n, n_numbers)
+        The true answers; read only where held out.
+    level_held_out, number_held_out : ndarray of bool, of the same shapes
+    ordered : ndarray of bool, shape (n_categorical,)
+    events : EventLog
+    """
+    blend = Blend.even(ordered.size, numbers.shape[1])
+    if experts is not None:
+        level_share = _level_shares(network, experts, levels, level_held_out, ordered)
+        number_share = _number_shares(network, experts, numbers, number_held_out)
+        blend = Blend(level_share, number_share, blend.temperatures)
+        shares = {
+            "nominals": level_share[~ordered],
+            "ordinals": level_share[ordered],
+            "numbers": number_share,
+        }
+        means = [f"{share.mean():.2f} of {kind}" for kind, share in shares.items() if share.size]
+        events.add("train", "tree experts blended in", detail="on average " + ", ".join(means))
+    blended = blend.apply(network, experts)
+    temperatures = _fit_temperatures(blended.probabilities, levels, level_held_out)
+    return Blend(blend.level_share, blend.number_share, temperatures)
+
+
+def _level_shares(
+    network: CellAnswers,
+    experts: CellAnswers,
+    levels: NDArray[np.int64],
+    held_out: NDArray[np.bool_],
+    ordered: NDArray[np.bool_],
+) -> Values:
+    """Return the experts' share of each categorical column, drawn towards its kind's share."""
+    own = _of_answer(network.probabilities, levels)
+    other = _of_answer(experts.probabilities, levels)
+    shares = np.full(ordered.size, 0.5)
+    for kind in (~ordered, ordered):
+        cells = held_out & kind
+        common = _best_share(own[cells], other[cells])
+        for column in np.flatnonzero(kind):
+            seen = held_out[:, column]
+            shares[column] = _best_share(own[seen, column], other[seen, column], common)
+    return shares
+
+
+def _number_shares(
+    network: CellAnswers, experts: CellAnswers, numbers: Values, held_out: NDArray[np.bool_]
+) -> Values:
+    """Return the experts' share of each number, drawn towards the share of all."""
+    n_numbers = numbers.shape[1]
+    if not held_out.any():
+        return np.full(n_numbers, 0.5)
+    difference = np.where(held_out, experts.numbers - network.numbers, 0.0)
+    gain = np.where(held_out, numbers - network.numbers, 0.0) * difference
+    length = difference**2
+    common = _ratio(gain.sum(), length.sum())
+    cells = np.maximum(held_out.sum(axis=0), 1)
+    pull = _SHARE_CELLS * length.sum(axis=0) / cells
+    own = [
+        _ratio(gain[:, j].sum() + pull[j] * common, length[:, j].sum() + pull[j])
+        for j in range(n_numbers)
+    ]
+    return np.clip(own, 0.0, 1.0)
+
+
+def _ratio(above: float, below: float) -> float:
+    return float(above / below) if below > 0 else 0.5
+
+
+def _of_answer(probabilities: Values, levels: NDArray[np.int64]) -> Values:
+    """Return the probability of each true answer, shape (n, n_categorical)."""
+    return np.take_along_axis(probabilities, levels[..., None], axis=2)[..., 0]
+
+
+def _best_share(own: Values, other: Values, towards: float | None = None) -> float:
+    """Return the experts' share that gives held-out answers the highest log score."""
+    if not own.size:
+        return 0.5 if towards is None else towards
+    weight = 0.0 if towards is None else _SHARE_CELLS
+
+    def loss(share: float) -> float:
+        score = np.log(np.maximum((1 - share) * own + share * other, 1e-6)).sum()
+        return float(weight * (share - (towards or 0.0)) ** 2 - score)
+
+    found = minimize_scalar(
+        loss,
+        bounds=(0.0, 1.0),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    return float(found.x)
+
+
+def _fit_temperatures(
+    probabilities: Values, levels: NDArray[np.int64], held_out: NDArray[np.bool_]
+) -> Values:
+    """Return one temperature a column, drawn towards the one of all columns where cells are few."""
+    n_columns = probabilities.shape[1]
+    if not held_out.any():
+        return np.ones(n_columns)
+    log_probabilities = np.log(np.maximum(probabilities, _FLOOR))
+    padding = probabilities <= 0
+
+    def loss(log_temperature: float, columns: slice, cells: NDArray[np.bool_]) -> float:
+        raised = log_probabilities[:, columns] / np.exp(log_temperature)
+        raised = np.where(padding[:, columns], -np.inf, raised)
+        top = raised.max(axis=2, keepdims=True)
+        total = np.log(np.exp(raised - top).sum(axis=2)) + top[..., 0]
+        chosen = np.take_along_axis(raised, levels[:, columns, None], axis=2)[..., 0] - total
+        return -float(np.maximum(chosen[cells], np.log(1e-6)).sum())
+
+    def best(columns: slice, cells: NDArray[np.bool_], towards: float, weight: float) -> float:
+        found = minimize_scalar(
+            lambda x: loss(x, columns, cells) + weight * (x - towards) ** 2,
+            bounds=(-_LOG_TEMPERATURE, _LOG_TEMPERATURE),
+            method="bounded",
+            options={"xatol": 1e-2},
+        )
+        return float(found.x)
+
+    common = best(slice(None), held_out, 0.0, 0.0)
+    found = np.full(n_columns, common)
+    for column in range(n_columns):
+        one = slice(column, column + 1)
+        cells = held_out[:, one]
+        if cells.any():
+            found[column] = best(one, cells, common, _SHRINKAGE)
+    return np.exp(found)

@@ -1,0 +1,183 @@
+"""The final word on every cell: network and experts blended, decoded by mode, median or mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda.em.answering import answers_of
+from tabsoda.em.blending import Blend, CellAnswers, fit_blend
+from tabsoda.em.model import Model
+from tabsoda.em.working_table import WorkingTable
+from tabsoda.encoding.answer_codec import AnswerCodec
+from tabsoda.events import EventLog
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.experts import TreeExperts
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """Estimates cells with decoder heads, experts or not, and their blend.
+
+    Attributes
+    ----------
+    model : Model
+        With decoder heads.
+    experts : TreeExperts or None
+    blend : Blend
+    """
+
+    model: Model
+    experts: TreeExperts | None
+    blend: Blend
+
+    @classmethod
+    def fit(
+        cls,
+        model: Model,
+        data: WorkingTable,
+        table: CodedTable,
+        experts: TreeExperts | None,
+        events: EventLog,
+    ) -> Estimator:
+        """Choose the blend on the held-out cells of the table that was fitted.
+
+        Parameters
+        ----------
+        model : Model
+        data : WorkingTable
+        table : CodedTable
+            In the order of ``data``, with held-out cells missing.
+        experts : TreeExperts or None
+        events : EventLog
+        """
+        codec = answer_codec_of(model)
+        rows = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()
+        share = 0.0 if experts is None else 0.5
+        plain = cls(model, experts, Blend.even(codec.ordered.size, codec.bins.counts.size, share))
+        if not rows.numel():
+            return plain
+        columns = torch.as_tensor(model.codec.categorical_columns, device=rows.device)
+        numbers = torch.as_tensor(model.codec.layout.continuous_columns, device=rows.device)
+        held_out = data.held_out_columns[rows]
+        blend = fit_blend(
+            plain.network_answers(data, rows),
+            plain.expert_answers(table, rows.cpu().numpy()),
+            data.held_out_levels[rows][:, columns].cpu().numpy(),
+            held_out[:, columns].cpu().numpy(),
+            data.numbers[rows].double().cpu().numpy(),
+            held_out[:, numbers].cpu().numpy(),
+            codec.ordered,
+            events,
+        )
+        return cls(model, experts, blend)
+
+    def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what :meth:`from_state` needs beside the model: arrays, and content for JSON."""
+        arrays = answer_codec_of(self.model).to_state()
+        arrays |= {f"blend.{item.name}": getattr(self.blend, item.name) for item in fields(Blend)}
+        if self.experts is None:
+            return arrays, {}
+        trees, content = self.experts.to_state()
+        return arrays | {f"experts.{k}": v for k, v in trees.items()}, {"experts": content}
+
+    @classmethod
+    def from_state(
+        cls, model: Model, arrays: dict[str, NDArray[Any]], content: dict[str, Any]
+    ) -> Estimator:
+        """Rebuild from :meth:`to_state`."""
+        blend = Blend(**{item.name: arrays[f"blend.{item.name}"] for item in fields(Blend)})
+        codec = answer_codec_of(model)
+        if (
+            blend.level_share.shape != codec.ordered.shape
+            or blend.temperatures.shape != codec.ordered.shape
+            or blend.number_share.shape != codec.bins.counts.shape
+        ):
+            raise ValueError("the blend does not fit the encoding")
+        experts = None
+        if "experts" in content:
+            from tabsoda.experts import TreeExperts
+
+            trees = {
+                k.removeprefix("experts."): v for k, v in arrays.items() if k.startswith("experts.")
+            }
+            experts = TreeExperts.from_state(trees, content["experts"])
+        return cls(model, experts, blend)
+
+    def answers(self, table: CodedTable, data: WorkingTable, rows: torch.Tensor) -> CellAnswers:
+        """Return what is said about some rows of a table."""
+        experts = self.expert_answers(table, rows.cpu().numpy())
+        return self.blend.apply(self.network_answers(data, rows), experts)
+
+    def network_answers(self, data: WorkingTable, rows: torch.Tensor) -> CellAnswers:
+        """Return what the network says on its own."""
+        answers = answers_of(self.model, data, rows)
+        return CellAnswers(
+            answers.log_probabilities.double().exp().cpu().numpy(),
+            answers.numbers.double().cpu().numpy(),
+        )
+
+    def expert_answers(self, table: CodedTable, rows: NDArray[np.int64]) -> CellAnswers | None:
+        """Return what the experts say; where a column has none, its shares of levels."""
+        if self.experts is None:
+            return None
+        codec, layout = self.model.codec, self.model.codec.layout
+        said = self.experts.predict(table, rows)
+        max_levels = max(int(layout.n_levels[codec.categorical_columns].max(initial=1)), 1)
+        probabilities = np.zeros((rows.size, codec.categorical_columns.size, max_levels))
+        for place, column in enumerate(codec.categorical_columns.tolist()):
+            n_levels = int(layout.n_levels[column])
+            if column in said.probabilities:
+                probabilities[:, place, :n_levels] = said.probabilities[column]
+            else:
+                counts = codec.level_counts[column, :n_levels] + 0.5
+                probabilities[:, place, :n_levels] = counts / counts.sum()
+        bins = answer_codec_of(self.model).bins
+        numbers = np.zeros((rows.size, layout.continuous_columns.size))
+        for place, column in enumerate(layout.continuous_columns.tolist()):
+            if column in said.numbers:
+                deviation = said.numbers[column] - bins.mean[place]
+                numbers[:, place] = deviation / bins.scale[place]
+        return CellAnswers(probabilities, numbers)
+
+    def decode(self, answers: CellAnswers, rule: str, whole_numbers: bool = True) -> Values:
+        """Return one value per cell, shape (n, d); NaN in columns without coordinates.
+
+        Parameters
+        ----------
+        answers : CellAnswers
+        rule : {"mode", "median"}
+            How ordinals are decoded; nominals always by mode, numbers by expectation.
+        whole_numbers : bool
+            Round the columns whose visible answers were all whole.
+        """
+        codec, layout = self.model.codec, self.model.codec.layout
+        answer_codec = answer_codec_of(self.model)
+        values = np.tile(codec.pass_value, (answers.numbers.shape[0], 1))
+        if codec.categorical_columns.size:
+            levels = answers.probabilities.argmax(axis=2)
+            if rule == "median":
+                cumulated = answers.probabilities.cumsum(axis=2)
+                # The first level that half of the probability reaches, rounding aside.
+                middle = (cumulated < 0.5 - 1e-9).sum(axis=2)
+                levels = np.where(answer_codec.ordered, middle, levels)
+            values[:, codec.categorical_columns] = levels
+        values[:, layout.continuous_columns] = answer_codec.bins.restore(
+            answers.numbers, codec.continuous.whole & whole_numbers
+        )
+        return values
+
+
+def answer_codec_of(model: Model) -> AnswerCodec:
+    """Return the answer codec of a model that must have one."""
+    if model.answer_codec is None:
+        raise ValueError("the model has no decoder heads")
+    return model.answer_codec

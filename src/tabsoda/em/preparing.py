@@ -1,0 +1,100 @@
+"""What an engine does around training: checks, the cells it holds out, the experts it asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.em.working_table import hold_out_cells
+from tabsoda.encoding.ordinal_route import route_ordinals
+from tabsoda.encoding.visible_answers import count_levels
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.settings import Settings
+from tabsoda.states.cell_states import CellStates
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.experts import TreeExperts
+
+
+def latent_columns(table: CodedTable, settings: Settings, events: EventLog) -> NDArray[np.bool_]:
+    """Say which columns are ordinals with a latent, by all their answers."""
+    n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
+    counts = count_levels(table.values, n_levels)
+    return route_ordinals(table.columns, counts, settings.encoding, events)
+
+
+def choose_held_out(
+    table: CodedTable, latent: NDArray[np.bool_], settings: Settings, seed: int
+) -> NDArray[np.bool_]:
+    """Hold out cells of latents for the temperatures, of every column for the stopping rule."""
+    columns = latent | (settings.training.monitor == "held_out")
+    share = settings.temperature.held_out_share
+    categorical = [column.is_categorical for column in table.columns]
+    levels = np.where(categorical, table.values, np.nan)
+    return hold_out_cells(table.states.answered, columns, share, seed, levels)
+
+
+def without_cells(table: CodedTable, held_out: NDArray[np.bool_]) -> CodedTable:
+    """Return the table with held-out cells missing."""
+    answered = table.states.answered & ~held_out
+    states = CellStates.from_masks(answered, table.states.skipped, table.states.names)
+    return CodedTable(table.columns, np.where(answered, table.values, np.nan), states)
+
+
+def fit_experts(
+    table: CodedTable,
+    settings: Settings,
+    seed: int,
+    weights: NDArray[np.float64] | None,
+) -> TreeExperts | None:
+    """Grow the trees that the settings ask for."""
+    if settings.experts.trees == "none":
+        return None
+    from tabsoda.experts import TreeExperts, TreeExpertSettings
+
+    return TreeExperts.fit(
+        table,
+        table.states.answered,
+        TreeExpertSettings.named(settings.experts.trees),
+        seed,
+        row_weights=weights,
+    )
+
+
+def check_table(table: CodedTable) -> None:
+    """Raise where there is too little to learn from."""
+    n_rows, n_columns = table.shape
+    if n_rows < 2 or n_columns < 1:
+        raise InputError(
+            "The table is too small to learn from",
+            # The words in brackets are those that scikit-learn's checks look for.
+            found=f"{n_rows} rows (n_samples={n_rows}) and {n_columns} columns",
+            expected="at least 2 rows and 1 column",
+        )
+    if not table.states.answered.any():
+        raise InputError(
+            "The table has no answered cell",
+            next_step="Check that missing codes were not declared for every value",
+        )
+
+
+def checked_weights(weights: NDArray[np.float64], table: CodedTable) -> NDArray[np.float64]:
+    """Return the weights of the rows, or raise where they are not usable."""
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (table.shape[0],):
+        raise InputError(
+            "The sample weights do not fit the table",
+            found=f"shape {weights.shape}",
+            expected=f"one weight for each of {table.shape[0]} rows",
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
+        raise InputError(
+            "The sample weights are not usable",
+            found="a weight that is negative or no number, or all zero",
+            expected="numbers of at least 0, one of them above 0",
+        )
+    return weights

@@ -1,0 +1,61 @@
+"""What ``quality`` means for a table: the preset of that name, sized to rows and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tabsoda.settings import Settings
+
+QUALITIES = ("fast", "balanced", "best")
+
+# The presets are made for tables of about this many rows.
+_USUAL_ROWS = 4000
+_FEW_ROWS = 2000
+_MANY_COLUMNS = 100
+
+
+def settings_for(
+    name: str,
+    n_rows: int,
+    n_columns: int,
+    changes: dict[str, dict[str, Any]] | None = None,
+) -> Settings:
+    """Return the settings of a quality or another preset, for a table of this size.
+
+    More rows can teach more: steps grow with their root, up to four times, and wide tables get a
+    wider network. Few rows are learned by heart: the network shrinks and drops out more. Training
+    stops anyway where held-out cells are no longer better predicted.
+
+    Parameters
+    ----------
+    name : str
+        A quality, or another preset, whose settings do not depend on the size.
+    n_rows, n_columns : int
+    changes : dict of dict, optional
+        What differs from all that.
+
+    Examples
+    --------
+    >>> [settings_for("balanced", rows, 40).training.max_steps for rows in (1000, 4000, 36000)]
+    [500, 1000, 3000]
+    """
+    settings = Settings.preset(name)
+    if name in QUALITIES:
+        settings = settings.replace(**_sized(settings, n_rows, n_columns))
+    return settings.replace(**(changes or {}))
+
+
+def _sized(settings: Settings, n_rows: int, n_columns: int) -> dict[str, dict[str, Any]]:
+    training, backbone = settings.training, settings.backbone
+    growth = min(max(math.sqrt(n_rows / _USUAL_ROWS), 0.5), 4.0)
+    steps = 50 * round((training.max_steps or 1000) * growth / 50)
+    sized: dict[str, dict[str, Any]] = {"training": {"max_steps": steps}, "backbone": {}}
+    if n_rows < _FEW_ROWS:
+        sized["training"]["batch_size"] = min(training.batch_size, 256)
+        sized["temperature"] = {"held_out_share": 0.1}
+        if backbone.name == "embedding":
+            sized["backbone"] |= {"width": 128, "depth": 1, "dropout": 0.5}
+    elif n_columns > _MANY_COLUMNS and backbone.name == "embedding":
+        sized["backbone"]["width"] = 2 * backbone.width
+    return sized
