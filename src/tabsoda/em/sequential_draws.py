@@ -34,7 +34,8 @@ def draw_values(
     Returns
     -------
     ndarray of float64, shape (B, d)
-        The drawn answers; NaN in cells that were not missing, or have no coordinate.
+        The drawn answers; NaN in cells that were not missing. Columns without coordinates hold
+        the codec's ``pass_value``.
     """
     size = model.settings.sampler.block_rows
     key = chain_key(model.seed, number)
@@ -63,7 +64,7 @@ def _draw_block(
     missing = data.missing_columns[rows]
     visible, levels = data.visible[rows].clone(), data.levels[rows].clone()
     encoded = data.encoded[rows].clone()
-    values = np.full(missing.shape, np.nan)
+    values = np.tile(model.codec.pass_value, (missing.shape[0], 1))
     n_columns = missing.shape[1]
     choices, picks = (
         keyed_uniforms(stream_key(key, use), data.row_keys[rows], n_columns)
