@@ -117,7 +117,7 @@ class Engine:
             settings = settings.replace(training={"monitor": "training_loss"})
             events.add("train", "training loss watched", detail="no answer could be held out")
         answer_codec = None
-        if settings.has_heads:
+        if settings.has_heads and codec.layout.n_coordinates:
             # TabSODA-N takes ordinals for nominals throughout.
             as_ordinals = settings.encoding.ordinal == "latent"
             answer_codec = AnswerCodec.fit(ordered, visible, codec, as_ordinals)
