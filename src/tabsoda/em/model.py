@@ -135,7 +135,7 @@ def new_denoiser(
     generator = torch_generator(seed, "weights")
     if heads is not None:
         return build_answering_denoiser(
-            codec.layout, heads.cpu(), settings.backbone, settings.noise.data_scale, generator
+            codec.layout, heads, settings.backbone, settings.noise.data_scale, generator
         )
     return build_denoiser(
         # A table in which nothing varies has no coordinate, but its model is saved all the same.
