@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -129,7 +129,11 @@ def run_em(
         if after_round is not None:
             after_round(state)
     if model.settings.backbone.members > 1:
+        # The first network knows the scale of its last round, and further ones must share it.
+        scale = model.standardizer
         targets = _round_targets(model, data, state, state.round_number, EventLog())
+        targets = replace(targets, standardized=scale.apply(targets.encoded, data.applicable))
+        model.standardizer = scale
         train_members(model, data, targets, events)
     if state.round_number < rounds:
         detail = f"after round {state.round_number}: moved by {state.history[-1]['change']:.2g}"
