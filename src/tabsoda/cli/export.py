@@ -30,16 +30,20 @@ def export(
 ) -> None:
     """Write the imputations of a result as another program expects them.
 
-    Stata: flong with a do-file; R: a long table with a script that makes a mids of it; SPSS: a
-    file with Imputation_ and syntax; SAS: transport files with _Imputation_ and a program. Skips
-    stay skips, labels stay labels.
+    Skips stay skips, labels stay labels, and the observed data come along.
+
+    - stata: one file in flong style (m=0 first) and a do-file that sets it up for mi
+    - r: a long table, and a script that makes a mids of it for mice
+    - spss: a file split by Imputation_, and its syntax
+    - sas: transport files with `_Imputation_`, and a program
+    - csv, parquet: one long table, with labels and reasons beside it
 
     Parameters
     ----------
     result
         The output folder of tabsoda impute.
     to
-        The program.
+        The program that reads on.
     output_folder
         Folder to write to.
     as_json

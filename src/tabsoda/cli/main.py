@@ -6,33 +6,53 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from tabsoda._version import __version__
 from tabsoda.errors import TabSODAError
+
+
+def _shown_default(value: object) -> str | None:
+    """Say the default of an option; a switch that is off and an empty list need no word."""
+    return None if value is None or value is False or value == () else str(value)
+
 
 app = App(
     name="tabsoda",
     version=__version__,
     help="Impute missing answers in survey data, and leave alone the blanks that are not missing.",
-    help_format="plaintext",
+    # Markdown joins the lines of a paragraph, so that help fits any terminal.
+    help_format="markdown",
+    default_parameter=Parameter(show_default=_shown_default),
 )
-# Named by path, so that a verb's libraries are imported only when it runs.
-app.command("tabsoda.cli.inspect:inspect", name="inspect", help="See what is in a survey file.")
-app.command("tabsoda.cli.mine:mine", name="mine", help="Find the routing rules of a survey.")
-app.command("tabsoda.cli.review:review", name="review", help="Approve or reject routing rules.")
-app.command("tabsoda.cli.check:check", name="check", help="Check data against routing rules.")
-app.command("tabsoda.cli.impute:impute", name="impute", help="Impute the missing answers.")
-app.command("tabsoda.cli.report:report", name="report", help="Report on imputations.")
-app.command("tabsoda.cli.diagnose:diagnose", name="diagnose", help="See how good imputing is.")
-app.command("tabsoda.cli.pool:pool", name="pool", help="Fit a model to every imputation.")
-app.command("tabsoda.cli.export:export", name="export", help="Write for Stata, R, SPSS or SAS.")
-app.command("tabsoda.cli.evaluate:evaluate", name="evaluate", help="Compare methods on a survey.")
-app.command("tabsoda.cli.demo:demo", name="demo", help="Run the whole job on an embedded survey.")
+# In the order of the work. Called by path: a verb's libraries are imported only when it runs.
+_VERBS = {
+    "inspect": "See what is in a survey file.",
+    "mine": "Find the routing rules of a survey.",
+    "review": "Approve or reject routing rules.",
+    "check": "Check data against routing rules.",
+    "impute": "Impute the missing answers.",
+    "report": "Write a report on imputations.",
+    "diagnose": "Hide some answers, and see how well imputing finds them.",
+    "pool": "Fit a regression to every imputation, and pool.",
+    "export": "Write imputations for Stata, R, SPSS, SAS, CSV or Parquet.",
+    "evaluate": "Compare methods on a survey.",
+    "demo": "Run the whole job on an embedded survey.",
+}
+for _place, (_verb, _line) in enumerate(_VERBS.items()):
+    app.command(f"tabsoda.cli.{_verb}:{_verb}", name=_verb, help=_line, sort_key=_place)
+
+
+def _show_whole_help(arguments: Sequence[str]) -> None:
+    """Let a command that is asked for help show its docstring, not its line in the list."""
+    if {"--help", "-h"} & set(arguments) and arguments[0] in _VERBS:
+        app[arguments[0]].help = None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 on bad input, 3 on rules not reviewed, 130 interrupted."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    _show_whole_help(arguments)
     try:
         app(arguments, result_action="return_value", exit_on_error=False)
     except CycloptsError:

@@ -1,0 +1,55 @@
+"""Help tells a newcomer what a command does, and fits a narrow terminal."""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from inspect import getdoc
+
+import pytest
+
+from tabsoda.cli.main import app, main
+
+VERBS = [name for name in app if not name.startswith("-")]
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def _words(text: str) -> str:
+    bare = re.sub(r"[•╭╮╰╯│─]|^ *- ", " ", text.replace("`", ""), flags=re.MULTILINE)
+    return " ".join(bare.split())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_is_the_whole_docstring(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main([verb, "--help"])
+    shown = capsys.readouterr().out
+    document = getdoc(getattr(import_module(f"tabsoda.cli.{verb}"), verb)) or ""
+    opening, _, options = document.partition("Parameters\n")
+    assert _words(opening) in _words(shown)
+    for line in options.splitlines():
+        if line.startswith("    ") and "[default" not in line:
+            assert " ".join(line.split()[:3]) in _words(shown), line
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "False]" not in shown
+    assert "\x1b" not in shown
+
+
+def test_commands_are_listed_in_the_order_of_the_work(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["--help"])
+    listed = re.findall(r"^│ (\w+) ", capsys.readouterr().out, flags=re.MULTILINE)
+    assert listed == VERBS
+    assert listed[:5] == ["inspect", "mine", "review", "check", "impute"]
+
+
+def test_help_imports_no_model_library() -> None:
+    code = "import sys; from tabsoda.cli.main import main; main(['impute', '--help']);"
+    code += "print([m for m in ('torch', 'sklearn', 'pandas', 'polars') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
