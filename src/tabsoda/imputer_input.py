@@ -33,6 +33,8 @@ class PreparedTable:
     events : EventLog
     known_skips : ndarray of bool, shape (n_rows, n_columns), or None
         Skips known before rules were applied, from codes or a mask; None where no rules were.
+    occurrences : ndarray of int64, shape (n_rows,), or None
+        How many rows equal to each come before it, where these rows are part of a larger table.
     """
 
     table: CodedTable
@@ -40,6 +42,7 @@ class PreparedTable:
     original: Any = None
     events: EventLog = field(default_factory=EventLog)
     known_skips: NDArray[np.bool_] | None = None
+    occurrences: NDArray[np.int64] | None = None
 
     @classmethod
     def settled(cls, survey: Survey, known_skips: NDArray[np.bool_] | None) -> PreparedTable:

@@ -69,7 +69,11 @@ def torch_generator(
     return generator
 
 
-def row_keys(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[np.int64]:
+def row_keys(
+    values: NDArray[np.float64],
+    states: NDArray[np.uint8],
+    occurrences: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     """Identify each row by its content; equal rows are told apart by their order of appearance.
 
     Parameters
@@ -77,11 +81,25 @@ def row_keys(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[
     values : ndarray of float64, shape (n_rows, n_columns)
         NaN where not answered.
     states : ndarray of uint8, shape (n_rows, n_columns)
+    occurrences : ndarray of int64, shape (n_rows,), optional
+        How many equal rows come before each; counted unless given. Rows that are part of a larger
+        table keep their keys if they are counted there.
 
     Returns
     -------
     ndarray of int64, shape (n_rows,)
     """
+    hashes = row_hashes(values, states)
+    if occurrences is None:
+        occurrences = count_occurrences(hashes)
+    with np.errstate(over="ignore"):
+        return _mix_numpy(hashes + occurrences.astype(np.uint64) * np.uint64(_GOLDEN)).view(
+            np.int64
+        )
+
+
+def row_hashes(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Hash each row's content, shape (n_rows,); parameters as in :func:`row_keys`."""
     # Adding 0.0 folds -0.0 into 0.0; unanswered cells carry their state instead of a value.
     bits = np.where(states == 0, values + 0.0, 0.0).view(np.uint64)
     keys = np.full(values.shape[0], _GOLDEN, dtype=np.uint64)
@@ -89,16 +107,24 @@ def row_keys(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[
         for position in range(values.shape[1]):
             keys = _mix_numpy(keys + bits[:, position])
             keys = _mix_numpy(keys + states[:, position].astype(np.uint64) + np.uint64(_GOLDEN))
-        order = np.argsort(keys, kind="stable")
-        sorted_keys = keys[order]
-        starts = np.flatnonzero(np.r_[True, sorted_keys[1:] != sorted_keys[:-1]])
-        lengths = np.diff(np.r_[starts, keys.size])
-        occurrence = np.empty(keys.size, dtype=np.uint64)
-        occurrence[order] = np.arange(keys.size, dtype=np.uint64) - np.repeat(
-            starts.astype(np.uint64), lengths
-        )
-        keys = _mix_numpy(keys + occurrence * np.uint64(_GOLDEN))
-    return keys.view(np.int64)
+    return keys
+
+
+def count_occurrences(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count for each hash how many equal ones come before it.
+
+    Examples
+    --------
+    >>> count_occurrences(np.array([7, 9, 7, 7], dtype=np.uint64)).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[starts, hashes.size])
+    occurrences = np.empty(hashes.size, dtype=np.int64)
+    occurrences[order] = np.arange(hashes.size) - np.repeat(starts, lengths)
+    return occurrences
 
 
 def _cell_bits(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:

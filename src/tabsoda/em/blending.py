@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
 from tabsoda.events import EventLog
 
@@ -197,31 +198,26 @@ def _fit_temperatures(
     n_columns = probabilities.shape[1]
     if not held_out.any():
         return np.ones(n_columns)
-    log_probabilities = np.log(np.maximum(probabilities, _FLOOR))
-    padding = probabilities <= 0
+    # Held-out cells only, shape (n_cells, max_levels): few of the cells of the rows they are in.
+    cells, answers = probabilities[held_out], levels[held_out]
+    column_of = np.nonzero(held_out)[1]
+    log_probabilities = np.where(cells > 0, np.log(np.maximum(cells, _FLOOR)), -np.inf)
 
-    def loss(log_temperature: float, columns: slice, cells: NDArray[np.bool_]) -> float:
-        raised = log_probabilities[:, columns] / np.exp(log_temperature)
-        raised = np.where(padding[:, columns], -np.inf, raised)
-        top = raised.max(axis=2, keepdims=True)
-        total = np.log(np.exp(raised - top).sum(axis=2)) + top[..., 0]
-        chosen = np.take_along_axis(raised, levels[:, columns, None], axis=2)[..., 0] - total
-        return -float(np.maximum(chosen[cells], np.log(1e-6)).sum())
+    def best(chosen: NDArray[np.bool_] | slice, towards: float, weight: float) -> float:
+        shown, true = log_probabilities[chosen], answers[chosen, None]
 
-    def best(columns: slice, cells: NDArray[np.bool_], towards: float, weight: float) -> float:
-        found = minimize_scalar(
-            lambda x: loss(x, columns, cells) + weight * (x - towards) ** 2,
-            bounds=(-_LOG_TEMPERATURE, _LOG_TEMPERATURE),
-            method="bounded",
-            options={"xatol": 1e-2},
-        )
+        def loss(log_temperature: float) -> float:
+            raised = shown / np.exp(log_temperature)
+            score = np.take_along_axis(raised, true, axis=1)[:, 0] - logsumexp(raised, axis=1)
+            distance = weight * (log_temperature - towards) ** 2
+            return float(distance - np.maximum(score, np.log(1e-6)).sum())
+
+        bounds = (-_LOG_TEMPERATURE, _LOG_TEMPERATURE)
+        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-2})
         return float(found.x)
 
-    common = best(slice(None), held_out, 0.0, 0.0)
+    common = best(slice(None), 0.0, 0.0)
     found = np.full(n_columns, common)
-    for column in range(n_columns):
-        one = slice(column, column + 1)
-        cells = held_out[:, one]
-        if cells.any():
-            found[column] = best(one, cells, common, _SHRINKAGE)
+    for column in np.unique(column_of):
+        found[column] = best(column_of == column, common, _SHRINKAGE)
     return np.exp(found)

@@ -155,12 +155,13 @@ class Engine:
         events: EventLog | None = None,
         *,
         whole_numbers: bool = True,
+        keys: NDArray[np.int64] | None = None,
     ) -> ImputedCells:
         """Estimate every missing cell, and draw it ``n_draws`` times.
 
         A row's result depends on the row alone: not on the others, their order or their number.
         Rows that are equal are told apart by their order of appearance within one call, so equal
-        rows imputed in separate calls get equal draws: impute a table in one call.
+        rows imputed in separate calls get equal draws: impute a table in one call, or give keys.
 
         Parameters
         ----------
@@ -172,6 +173,8 @@ class Engine:
             Gets what had to be decided about this table's rows.
         whole_numbers : bool
             Point estimates of columns whose answers were all whole are rounded.
+        keys : ndarray of int64, shape (n_rows,), optional
+            As in :meth:`draw`.
 
         Returns
         -------
@@ -189,11 +192,18 @@ class Engine:
             filled = model.codec.pass_value[positions]
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
         with enough_memory():
-            return self._sample(table, rows, positions, n_draws, report, whole_numbers)
+            data = self._working(table, keys)
+            return self._sample(table, data, rows, positions, n_draws, report, whole_numbers)
+
+    def _working(self, table: CodedTable, keys: NDArray[np.int64] | None) -> WorkingTable:
+        if keys is None:
+            keys = row_keys(table.values, table.states.states)
+        return WorkingTable.build(table, self.model.codec, keys, self.model.device)
 
     def _sample(
         self,
         table: CodedTable,
+        data: WorkingTable,
         rows: NDArray[np.int64],
         positions: NDArray[np.int64],
         n_draws: int,
@@ -202,8 +212,6 @@ class Engine:
     ) -> ImputedCells:
         """Estimate and draw the cells at these rows and positions."""
         model = self.model
-        keys = row_keys(table.values, table.states.states)
-        data = WorkingTable.build(table, model.codec, keys, model.device)
         total = 1 + n_draws
 
         def told(number: int, what: str) -> Callable[[int, int], None]:
@@ -226,10 +234,8 @@ class Engine:
 
         tell = told(0, "point estimate")
         if self.estimator is not None:
-            answers = self.estimator.answers(table, data, incomplete)
-            mode = read(self.estimator.decode(answers, "mode", whole_numbers))
-            median = read(self.estimator.decode(answers, "median", whole_numbers))
-            tell(1, 1)
+            points = self.estimator.points(table, data, incomplete, whole_numbers, tell)
+            mode, median = (read(values) for values in points)
         else:
             _, expected = Sampler(model, self.events).expect(data, tell)
             decoder = {
@@ -290,10 +296,8 @@ class Engine:
         values[rows, positions] = model.codec.pass_value[positions]
         if not rows.size or model.codec.layout.n_coordinates == 0:
             return values
-        if keys is None:
-            keys = row_keys(table.values, table.states.states)
         with enough_memory():
-            data = WorkingTable.build(table, model.codec, keys, model.device)
+            data = self._working(table, keys)
             incomplete = data.incomplete_rows()
             drawn = self._drawn(data, incomplete, number)
         decoded = np.full(table.shape, np.nan)
@@ -302,8 +306,16 @@ class Engine:
         values[rows[known], positions[known]] = decoded[rows[known], positions[known]]
         return values
 
-    def level_probabilities(self, table: CodedTable) -> dict[int, NDArray[np.float64]]:
+    def level_probabilities(
+        self, table: CodedTable, keys: NDArray[np.int64] | None = None
+    ) -> dict[int, NDArray[np.float64]]:
         """Return how probable each level is, from the same estimate as :meth:`impute`.
+
+        Parameters
+        ----------
+        table : CodedTable
+        keys : ndarray of int64, shape (n_rows,), optional
+            As in :meth:`draw`.
 
         Returns
         -------
@@ -315,8 +327,7 @@ class Engine:
         model, codec = self.model, self.model.codec
         if codec.layout.n_coordinates == 0:
             return {}
-        keys = row_keys(table.values, table.states.states)
-        data = WorkingTable.build(table, codec, keys, model.device)
+        data = self._working(table, keys)
         incomplete = data.incomplete_rows()
         if not incomplete.numel():
             return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from tabsoda.experts import TreeExperts
 
 Values = NDArray[np.float64]
+
+# Enough held-out cells to choose a blend by; asking about more would only take memory and time.
+_MAX_BLEND_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,8 @@ class Estimator:
         events : EventLog
         """
         codec = answer_codec_of(model)
-        rows = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()
+        # Rows are in the order of their keys, so the first ones are a random sample.
+        rows = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()[:_MAX_BLEND_ROWS]
         share = 0.0 if experts is None else 0.5
         plain = cls(model, experts, Blend.even(codec.ordered.size, codec.bins.counts.size, share))
         if not rows.numel():
@@ -70,7 +75,7 @@ class Estimator:
         held_out = data.held_out_columns[rows]
         blend = fit_blend(
             plain.network_answers(data, rows),
-            plain.expert_answers(table, rows.cpu().numpy()),
+            plain.expert_answers(table, rows.cpu().numpy(), held_out.cpu().numpy()),
             data.held_out_levels[rows][:, columns].cpu().numpy(),
             held_out[:, columns].cpu().numpy(),
             data.numbers[rows].double().cpu().numpy(),
@@ -112,9 +117,41 @@ class Estimator:
             experts = TreeExperts.from_state(trees, content["experts"])
         return cls(model, experts, blend)
 
-    def answers(self, table: CodedTable, data: WorkingTable, rows: torch.Tensor) -> CellAnswers:
-        """Return what is said about some rows of a table."""
-        experts = self.expert_answers(table, rows.cpu().numpy())
+    def points(
+        self,
+        table: CodedTable,
+        data: WorkingTable,
+        rows: torch.Tensor,
+        whole_numbers: bool = True,
+        report: Callable[[int, int], None] | None = None,
+    ) -> tuple[Values, Values]:
+        """Estimate the missing cells of some rows by mode and by median, each of shape (n, d).
+
+        Block by block: the probabilities of all levels of all cells would not fit in memory.
+        """
+        mode, median = (np.empty((rows.numel(), table.shape[1])) for _ in range(2))
+        blocks = rows.split(self.model.settings.sampler.block_rows)
+        done = 0
+        for number, block in enumerate(blocks, start=1):
+            place = slice(done, done + block.numel())
+            missing = data.missing_columns[block].cpu().numpy()
+            answers = self.answers(table, data, block, missing)
+            mode[place] = self.decode(answers, "mode", whole_numbers)
+            median[place] = self.decode(answers, "median", whole_numbers)
+            done = place.stop
+            if report is not None:
+                report(number, len(blocks))
+        return mode, median
+
+    def answers(
+        self,
+        table: CodedTable,
+        data: WorkingTable,
+        rows: torch.Tensor,
+        cells: NDArray[np.bool_] | None = None,
+    ) -> CellAnswers:
+        """Return what is said about some rows of a table; ``cells`` as in expert_answers."""
+        experts = self.expert_answers(table, rows.cpu().numpy(), cells)
         return self.blend.apply(self.network_answers(data, rows), experts)
 
     def network_answers(self, data: WorkingTable, rows: torch.Tensor) -> CellAnswers:
@@ -125,12 +162,21 @@ class Estimator:
             answers.numbers.double().cpu().numpy(),
         )
 
-    def expert_answers(self, table: CodedTable, rows: NDArray[np.int64]) -> CellAnswers | None:
-        """Return what the experts say; where a column has none, its shares of levels."""
+    def expert_answers(
+        self,
+        table: CodedTable,
+        rows: NDArray[np.int64],
+        cells: NDArray[np.bool_] | None = None,
+    ) -> CellAnswers | None:
+        """Return what the experts say; where a column has none, its shares of levels.
+
+        ``cells``, shape (n, d), says about which cells they are asked; all unless given. What
+        stands in the others must not be read.
+        """
         if self.experts is None:
             return None
         codec, layout = self.model.codec, self.model.codec.layout
-        said = self.experts.predict(table, rows)
+        said = self.experts.predict(table, rows, cells)
         max_levels = max(int(layout.n_levels[codec.categorical_columns].max(initial=1)), 1)
         probabilities = np.zeros((rows.size, codec.categorical_columns.size, max_levels))
         for place, column in enumerate(codec.categorical_columns.tolist()):

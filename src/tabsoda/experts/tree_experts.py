@@ -160,7 +160,12 @@ class TreeExperts:
                 report(done, len(wanted), name)
         return cls(coding, models)
 
-    def predict(self, table: CodedTable, rows: NDArray[np.int64]) -> ExpertAnswers:
+    def predict(
+        self,
+        table: CodedTable,
+        rows: NDArray[np.int64],
+        cells: NDArray[np.bool_] | None = None,
+    ) -> ExpertAnswers:
         """Ask every expert about some rows, whatever the state of their cells.
 
         Parameters
@@ -169,13 +174,21 @@ class TreeExperts:
             The same questions as in the fit; its answers are the predictors.
         rows : ndarray of int64, shape (n_rows,)
             Positions in the table.
+        cells : ndarray of bool, shape (n_rows, n_columns), optional
+            Of these rows, the cells to ask about; all unless given. The answers to others are 0.
         """
         rows = np.asarray(rows, dtype=np.int64)
         codes = np.ascontiguousarray(self.coding.encode(table.rows(rows)).T)
         answers = ExpertAnswers()
         for position, model in self.models.items():
             kind = answers.probabilities if isinstance(model, LevelModel) else answers.numbers
-            kind[position] = model.answer(codes)
+            if cells is None:
+                kind[position] = model.answer(codes)
+                continue
+            asked = np.flatnonzero(cells[:, position])
+            said = model.answer(np.ascontiguousarray(codes[:, asked]))
+            kind[position] = np.zeros((rows.size, *said.shape[1:]))
+            kind[position][asked] = said
         return answers
 
     def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -51,6 +51,8 @@ class Follower:
         n_draws: int = 0,
         report: Report | None = None,
         events: EventLog | None = None,
+        *,
+        keys: NDArray[np.int64] | None = None,
     ) -> tuple[ImputedCells, RoutingRecord]:
         """Estimate every missing cell and draw it; NaN where a cell is skipped.
 
@@ -61,7 +63,11 @@ class Follower:
         n_draws : int
         report : callable, optional
         events : EventLog, optional
+        keys : ndarray of int64, shape (n_rows,), optional
+            As in :meth:`tabsoda.em.engine.Engine.draw`.
         """
+        if keys is None:
+            keys = row_keys(table.values, table.states.states)
         fillable = self.engine.model.codec.fillable
         unresolved = find_unresolved(table, self.rules, fillable)
         concerned = np.flatnonzero(unresolved.rows)
@@ -70,12 +76,13 @@ class Follower:
         in_concerned = unresolved.rows[rows]
         estimates = np.empty((n_draws + 2, rows.size))
         share = others.size / max(table.shape[0], 1)
-        plain = self.engine.impute(table.rows(others), n_draws, _part(report, 0.0, share), events)
+        told = _part(report, 0.0, share)
+        plain = self.engine.impute(table.rows(others), n_draws, told, events, keys=keys[others])
         estimates[:, ~in_concerned] = np.vstack([plain.mode, plain.median, plain.draws])
         counts: Counter[tuple[str, str]] = Counter()
         skipped = [0] * (n_draws + 1)
         if concerned.size:
-            part = _Concerned.of(self, table, unresolved, concerned)
+            part = _Concerned.of(self, table, unresolved, concerned, keys[concerned])
             told = _part(report, share, 1.0)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
             mode, median, settled = part.point()
@@ -126,6 +133,7 @@ class _Concerned:
         table: CodedTable,
         unresolved: Unresolved,
         rows: NDArray[np.int64],
+        keys: NDArray[np.int64],
     ) -> _Concerned:
         masks = (unresolved.followers, unresolved.withheld, unresolved.contested, unresolved.gates)
         settler = Settler(
@@ -135,7 +143,6 @@ class _Concerned:
             follower.models,
             follower.engine.model.codec.fillable,
         )
-        keys = row_keys(table.values, table.states.states)[rows]
         return cls(follower.engine, settler, keys)
 
     def n_skipped(self, settled: Settled) -> int:
@@ -159,7 +166,7 @@ class _Concerned:
     def point(self) -> tuple[Values, Values, Settled]:
         """Estimate every missing cell under the most probable routes: mode, median, states."""
         settled = self.settler.settle(_most_probable)
-        cells = self.engine.impute(settled.table)
+        cells = self.engine.impute(settled.table, keys=self.keys)
         estimates = []
         for values in (cells.mode, cells.median):
             filled = settled.table.values.copy()
@@ -196,7 +203,7 @@ class _Concerned:
         concerned = np.flatnonzero(off.any(axis=1))
         levels = [p for p, r in self.settler.gate_routes.items() if r.column.is_categorical]
         odds = (
-            self.engine.level_probabilities(settled.table.rows(concerned))
+            self.engine.level_probabilities(settled.table.rows(concerned), self.keys[concerned])
             if off[:, levels].any()
             else {}
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tabsoda._internal.randomness import row_keys
 from tabsoda.em.engine import Engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
@@ -76,9 +77,11 @@ class Gates:
         report : callable, optional
         events : EventLog
         """
+        given, prepared = prepared.table, self.reopened(engine, prepared)
         table, fillable = prepared.table, engine.model.codec.fillable
+        keys = row_keys(table.values, table.states.states, prepared.occurrences)
         if self.rules is None or self.policy == "keep":
-            cells = engine.impute(table, n_draws, report, events)
+            cells = engine.impute(table, n_draws, report, events, keys=keys)
             if self.rules is None:
                 if table.states.skipped.any() and self.policy == "follow":
                     detail = "there are no rules to say where a drawn answer leads"
@@ -92,12 +95,17 @@ class Gates:
             return prepared, cells, RoutingRecord("keep", gates, followers)
         models = self.models
         if models is None or not models.fits(self.rules, table):
-            models = RouteModels.fit(table, self.rules)
+            models = RouteModels.fit(given, self.rules)
             detail = "the model was fitted without these rules"
             events.add("routing", "routes learned from the rows at hand", detail=detail)
-        if prepared.known_skips is not None:
-            table = reopened(table, self.rules, fillable, prepared.known_skips)
-            prepared = prepared.with_states(table.states)
         follower = Follower(engine, self.rules, models)
-        cells, record = follower.impute(table, n_draws, report, events)
+        cells, record = follower.impute(table, n_draws, report, events, keys=keys)
         return prepared, cells, record
+
+    def reopened(self, engine: Engine, prepared: PreparedTable) -> PreparedTable:
+        """Return the table as it is imputed: what only drawn gates can settle is missing again."""
+        if self.rules is None or self.policy == "keep" or prepared.known_skips is None:
+            return prepared
+        fillable = engine.model.codec.fillable
+        table = reopened(prepared.table, self.rules, fillable, prepared.known_skips)
+        return prepared.with_states(table.states)
