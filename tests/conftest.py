@@ -6,13 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 
-# A busy machine is slow, not wrong.
-settings.register_profile(
-    "tabsoda", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
-settings.load_profile("tabsoda")
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:
+    # The tests of a CUDA device run where little more than torch is installed.
+    pass
+else:
+    # A busy machine is slow, not wrong.
+    settings.register_profile(
+        "tabsoda", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    )
+    settings.load_profile("tabsoda")
 
 # Nothing from outside, nothing that needs a screen or a sandbox of its own.
 CHROMIUM_FLAGS = (

@@ -1,0 +1,160 @@
+"""A small survey and half-fitted models of it on any device, for tests without fixtures."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from tabsoda._internal.randomness import row_keys, stream_key
+from tabsoda.diffusion.network import seed_dropout
+from tabsoda.em.loop import _round_targets, initial_state
+from tabsoda.em.model import Model
+from tabsoda.em.optimizer_step import OptimizerSteps
+from tabsoda.em.training_batch import NOISE_USES, batch_loss, compiled_batch_loss
+from tabsoda.em.working_table import WorkingTable
+from tabsoda.encoding.answer_codec import AnswerCodec
+from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.settings import Settings
+from tabsoda.table import CodedTable
+
+N_ROWS = 256
+# Which preset has which backbone; the paper's both conditionings are among them.
+PRESETS = {"mlp": "small", "noisy mlp": "path", "embedding": "balanced", "tokens": "best"}
+
+
+def survey(n_rows: int = N_ROWS, seed: int = 0) -> CodedTable:
+    """Return a table with every kind of column, blanks and skips; columns go together."""
+    columns = (
+        Column("sex", ColumnKind.NOMINAL, levels=("f", "m")),
+        Column("age", ColumnKind.CONTINUOUS),
+        Column("region", ColumnKind.NOMINAL, levels=tuple(range(5))),
+        Column("likes", ColumnKind.ORDINAL, levels=tuple("abcde")),
+        Column("rarely", ColumnKind.ORDINAL, levels=(1, 2, 3)),
+        Column("income", ColumnKind.CONTINUOUS),
+        Column("agrees", ColumnKind.ORDINAL, levels=(1, 2, 3)),
+        Column("pregnant", ColumnKind.NOMINAL, levels=("yes", "no")),
+    )
+    rng = np.random.default_rng(seed)
+    taste = rng.normal(size=n_rows)
+    values = np.column_stack(
+        [
+            rng.integers(0, 2, n_rows),
+            np.round(40 + 10 * taste + 3 * rng.normal(size=n_rows)),
+            np.digitize(taste + rng.normal(size=n_rows), [-1, -0.3, 0.3, 1]),
+            np.digitize(taste + 0.5 * rng.normal(size=n_rows), [-1, -0.3, 0.3, 1]),
+            rng.choice(3, n_rows, p=[0.8, 0.1, 0.1]),
+            np.exp(taste + rng.normal(size=n_rows)),
+            np.digitize(taste + 0.5 * rng.normal(size=n_rows), [-0.5, 0.5]),
+            rng.integers(0, 2, n_rows),
+        ]
+    ).astype(float)
+    skipped = np.zeros(values.shape, dtype=bool)
+    skipped[:, 7] = values[:, 0] == 1
+    values[skipped | (rng.random(values.shape) < 0.15)] = np.nan
+    return CodedTable.from_values(columns, values, skipped)
+
+
+def settings_of(network: str, /, **changes: dict) -> Settings:
+    """Return small settings of a backbone, without dropout and without trees."""
+    settings = Settings.preset(PRESETS[network]).replace(
+        backbone={"width": 32, "dropout": 0.0},
+        training={"learning_rate": 1e-3, "batch_size": N_ROWS // 4},
+        sampler={"steps": 8},
+        experts={"trees": "none"},
+    )
+    return settings.replace(**changes).resolve(8, 2)
+
+
+def untrained(settings: Settings, device: str, seed: int = 1) -> tuple[Model, WorkingTable]:
+    """Return a model before its first step, and its table."""
+    table = survey()
+    codec = TableCodec.fit(table, table.states.answered, settings.encoding, EventLog())
+    answers = None
+    if settings.has_heads:
+        answers = AnswerCodec.fit(table, table.states.answered, codec)
+    place = torch.device(device)
+    model = Model.start(codec, settings, seed, place, answers)
+    keys = row_keys(table.values, table.states.states)
+    bins = None if answers is None else answers.bins
+    return model, WorkingTable.build(table, codec, keys, place, bins=bins)
+
+
+class EagerSteps(OptimizerSteps):
+    """Takes one operation after the other, on a GPU too."""
+
+    def _capture(self, ways):
+        pass
+
+
+class CapturedSteps(OptimizerSteps):
+    """Captures a step as it is, without compiling it."""
+
+    def _capture(self, ways):
+        super()._capture(ways[1:])
+
+
+class Float32Steps:
+    """Mixed into the above: no bfloat16 anywhere."""
+
+    _on_gpu = False
+
+
+class EagerFloat32Steps(Float32Steps, EagerSteps):
+    """Eager and exact: what the others are measured against."""
+
+
+class CapturedFloat32Steps(Float32Steps, CapturedSteps):
+    """Captured and exact."""
+
+
+class CompiledFloat32Steps(Float32Steps, OptimizerSteps):
+    """Compiled, captured and exact."""
+
+
+class Training:
+    """A model in training: its steps, and batches that depend on the epoch alone."""
+
+    def __init__(self, kind: type[OptimizerSteps], settings: Settings, device: str = "cuda"):
+        self.model, data = untrained(settings, device)
+        self.events = EventLog()
+        targets = _round_targets(self.model, data, initial_state(self.model, data), 1, self.events)
+        self.batch_size, self.n_steps = data.n_rows // 4, 4
+        generator = torch.Generator(device=device).manual_seed(5)
+        seed_dropout(self.model.denoiser, generator)
+        self.model.denoiser.train()
+        model = self.model
+        self.steps = kind(
+            model,
+            lambda rows, keys: batch_loss(model, data, targets, rows, keys).total,
+            lambda rows, keys: compiled_batch_loss()(model, data, targets, rows, keys).total,
+            self.batch_size,
+            len(NOISE_USES),
+            self.n_steps,
+            self.events,
+        )
+        self.start = self.weights()
+
+    def epoch(self, number: int, new_share: float = 0.1) -> float:
+        """Take the steps of an epoch and return their mean loss."""
+        order = torch.Generator().manual_seed(number)
+        rows = torch.randperm(N_ROWS, generator=order).view(self.n_steps, self.batch_size)
+        keys = [
+            [stream_key(3, "epoch", number, step, use) for use in NOISE_USES]
+            for step in range(self.n_steps)
+        ]
+        return self.steps.run_epoch(rows, torch.tensor(keys), new_share)
+
+    def weights(self) -> torch.Tensor:
+        """Return all weights in one vector, on the CPU."""
+        return torch.cat([p.detach().ravel().cpu() for p in self.model.denoiser.parameters()])
+
+    def averaged(self) -> torch.Tensor:
+        """Return the averaged weights in one vector, on the CPU."""
+        return torch.cat([p.ravel().cpu() for p in self.steps.averaged])
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether steps are replayed from a graph."""
+        return self.steps._graph is not None
