@@ -228,7 +228,7 @@ def test_patience_stops_a_round_and_the_best_weights_are_kept(
     losses = iter([5.0, 3.0, 4.0, 4.0, 4.0, 4.0])
     kept = []
 
-    def fake(model, data, weights):
+    def fake(model, data, weights, column_weights):
         kept.append([weight.detach().clone() for weight in weights])
         return next(losses)
 

@@ -8,6 +8,7 @@ import pytest
 
 from tabsoda.em.loop import pseudo_missing_weight
 from tabsoda.errors import InputError
+from tabsoda.presets import PRESETS
 from tabsoda.settings import Settings
 
 ALL = [
@@ -31,6 +32,9 @@ def named(cases):
 def with_value(group, item, value):
     # The other end of the sampler's noise must not be in the way of the one at its bound.
     base = Settings().replace(sampler={"noise_min": 1e-6, "noise_max": 1e6})
+    if item.name == "bootstrap":
+        # Only networks with decoder heads have members to draw rows for.
+        base = base.replace(backbone={"name": "embedding"})
     changed = base.replace(**{group: {item.name: value}})
     return getattr(getattr(changed, group), item.name)
 
@@ -183,7 +187,9 @@ def test_the_presets_are_the_papers_table(name):
 
 
 def test_unknown_names_are_told_with_the_known_ones():
-    with pytest.raises(InputError, match=r"'huge'.*'path', 'nsduh', 'default', 'small'"):
+    with pytest.raises(
+        InputError, match=r"'huge'.*'fast', 'balanced', 'best', 'path', 'nsduh', 'small'"
+    ):
         Settings.preset("huge")
     with pytest.raises(InputError, match=r"'sampling'.*encoding, noise, backbone"):
         Settings().replace(sampling={})
@@ -205,6 +211,30 @@ def test_settings_that_contradict_each_other_are_refused(changes, message):
 
 
 @pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sampler": {"draws": "sequential"}}, r"sampler\.draws needs decoder heads"),
+        ({"experts": {"trees": "quick"}}, r"experts\.trees needs decoder heads"),
+        ({"backbone": {"members": 2}}, r"backbone\.members needs decoder heads"),
+        ({"backbone": {"bootstrap": True}}, r"backbone\.bootstrap needs decoder heads"),
+    ],
+)
+def test_what_needs_decoder_heads_is_refused_without_and_taken_with(changes, message):
+    with pytest.raises(InputError, match=message):
+        Settings.preset("small").replace(**changes)
+    [(group, values)] = changes.items()
+    taken = getattr(Settings.preset("fast").replace(**changes), group)
+    assert {name: getattr(taken, name) for name in values} == values
+
+
+def test_backbones_refuse_what_they_cannot_do():
+    with pytest.raises(InputError, match=r"'embedding' needs training\.conditioning"):
+        Settings.preset("path").replace(backbone={"name": "embedding"})
+    with pytest.raises(InputError, match="does not divide"):
+        Settings.preset("best").replace(backbone={"width": 98})
+
+
+@pytest.mark.parametrize(
     ("n_columns", "n_continuous", "refresh"),
     [(1000, 99, "each_round"), (1000, 100, "once"), (10, 1, "once"), (57, 1, "each_round")],
 )
@@ -218,7 +248,7 @@ def test_what_was_said_is_not_resolved_away():
     assert said.resolve(10, 10) == said
 
 
-@pytest.mark.parametrize("preset", ["path", "nsduh", "small"])
+@pytest.mark.parametrize("preset", PRESETS)
 def test_settings_survive_json(preset):
     settings = Settings.preset(preset)
     assert Settings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings

@@ -21,7 +21,7 @@ from tabsoda import RuleSet, TabSODAImputer, read_survey
 from tabsoda.cli.impute_settings import parse_settings
 from tabsoda.cli.main import main
 from tabsoda.errors import InputError
-from tabsoda.settings import Settings
+from tabsoda.quality import settings_for
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +83,10 @@ def test_manifest_tells_how_the_result_came_about(survey, result):
     assert manifest["inputs"]["data"] == {"file": "survey.csv", "sha256": data}
     assert [entry["round"] for entry in manifest["rounds"]] == [1, 2]
     settings = json.loads((result / "settings.json").read_text())
-    expected = Settings.preset("small").replace(
-        **parse_settings(f"{k}={v}" for k, v in QUICK.items())
-    )
-    resolved = expected.resolve(*_columns(survey)).to_dict()
+    changes = parse_settings(f"{k}={v}" for k, v in QUICK.items())
+    n_columns, n_continuous = _columns(survey)
+    expected = settings_for("balanced", counts["rows"], n_columns, changes)
+    resolved = expected.resolve(n_columns, n_continuous).to_dict()
     assert settings == json.loads(json.dumps(resolved))
 
 

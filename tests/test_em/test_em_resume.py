@@ -29,7 +29,7 @@ def without_seconds(history):
     return [{k: v for k, v in entry.items() if not k.endswith("_seconds")} for entry in history]
 
 
-@pytest.mark.parametrize("preset", ["small", "path", "nsduh"])
+@pytest.mark.parametrize("preset", ["balanced", "best", "small", "path", "nsduh"])
 @pytest.mark.parametrize("interrupted", [2, 3])
 def test_resume_equals_an_uninterrupted_run(
     preset, interrupted, mixed_table, tiny_settings, tmp_path, differing, same_cells

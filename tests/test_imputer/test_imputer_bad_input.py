@@ -8,6 +8,7 @@ import torch
 
 from tabsoda import InputError, Reason, TabSODAError, TabSODAImputer
 from tabsoda.datasets.synthetic_survey import make_survey
+from tabsoda.diffusion.denoiser import Denoiser
 from tabsoda.em import engine as engine_module
 from tabsoda.errors import DeviceError
 
@@ -100,7 +101,7 @@ def test_one_column_is_imputed_from_its_own_distribution():
     assert 40 < drawn.mean() < 60
 
 
-@pytest.mark.parametrize("preset", ["small", "path"])
+@pytest.mark.parametrize("preset", [None, "small", "path"])
 def test_no_missing_cells_sample_nothing(preset, X, monkeypatch):
     X = np.nan_to_num(X)
     fitted = imputer(preset=preset).fit(X)
@@ -108,26 +109,28 @@ def test_no_missing_cells_sample_nothing(preset, X, monkeypatch):
     def never(*arguments, **options):
         raise AssertionError("sampled a table that is complete")
 
-    monkeypatch.setattr(engine_module.Sampler, "draw", never)
-    monkeypatch.setattr(engine_module.Sampler, "expect", never)
+    monkeypatch.setattr(Denoiser, "with_answers", never)
     result = fitted.impute(X, m=3)
     assert len(result) == 3
     for table in (result.point(), *result):
         assert np.array_equal(table, X)
 
 
-def test_complete_rows_are_not_sampled(X, monkeypatch):
-    fitted = imputer().fit(X)
+@pytest.mark.parametrize("preset", [None, "best", "small"])
+def test_complete_rows_are_not_sampled(preset, X, monkeypatch):
+    fitted = imputer(preset=preset).fit(X)
     sizes = []
-    inner = engine_module.Sampler._one_pass
+    inner = Denoiser.with_answers
 
-    def watched(self, rows):
-        sizes.append(rows.observed.shape[0])
-        return inner(self, rows)
+    def watched(self, state, *arguments):
+        sizes.append(state.shape[0])
+        return inner(self, state, *arguments)
 
-    monkeypatch.setattr(engine_module.Sampler, "_one_pass", watched)
+    monkeypatch.setattr(Denoiser, "with_answers", watched)
     fitted.transform(X)
     assert sizes == [10]
+    fitted.impute(X, m=2)
+    assert set(sizes) == {10}
 
 
 def test_a_row_with_nothing_observed_gets_an_answer_from_the_marginals():
@@ -170,12 +173,16 @@ def test_an_unseen_category_is_named():
         fitted.transform(frame.with_columns(a=pl.lit("w")))
 
 
-def test_a_number_where_none_was_seen_that_far_out_does_not_break_anything(X):
-    fitted = imputer().fit(X)
+@pytest.mark.parametrize("preset", [None, "best", "small"])
+def test_a_number_where_none_was_seen_that_far_out_does_not_break_anything(preset, X):
+    fitted = imputer(preset=preset).fit(X)
     X[0] = [1e200, np.nan, -1e200]
-    result = fitted.impute(X, m=0)
-    assert np.isfinite(result.point()[0, 1])
-    assert result.point()[0, 0] == 1e200
+    result = fitted.impute(X[:1], m=2)
+    for table in (result.point(), *result):
+        assert np.isfinite(table[0, 1])
+        if preset != "small":
+            assert np.nanmin(X[:, 1]) <= table[0, 1] <= np.nanmax(X[:, 1])
+        assert table[0, [0, 2]].tolist() == [1e200, -1e200]
     told = {e.column: e.detail for e in result.events if e.decision.startswith("answers clipped")}
     assert told.keys() == {"x0", "x2"}
     assert told["x0"].startswith("1 answers")
@@ -212,7 +219,7 @@ def test_a_device_that_is_not_there(device, X):
         imputer(device=device).fit(X)
 
 
-@pytest.mark.parametrize("preset", ["small", "path"])
+@pytest.mark.parametrize("preset", [None, "best", "small", "path"])
 @pytest.mark.parametrize("steps", [1, 8])
 def test_training_that_runs_away_says_what_to_do(preset, steps, X):
     training = {"learning_rate": 1e30, "max_steps": steps, "min_epoch_steps": 1}
@@ -230,18 +237,23 @@ def test_training_that_runs_away_says_what_to_do(preset, steps, X):
     ],
     ids=["device", "numpy", "torch on the CPU"],
 )
-def test_too_little_memory_says_what_to_do(error, X, monkeypatch):
+@pytest.mark.parametrize(
+    ("preset", "part", "method"),
+    [(None, engine_module.Estimator, "answers"), ("small", engine_module.Sampler, "expect")],
+    ids=["balanced", "small"],
+)
+def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monkeypatch):
     def full(*arguments, **options):
         raise error
 
-    fitted = imputer().fit(X)
-    monkeypatch.setattr(engine_module.Sampler, "expect", full)
+    fitted = imputer(preset=preset).fit(X)
+    monkeypatch.setattr(part, method, full)
     advice = r"too little memory\. Found: .*9 TiB\. Lower training\.batch_size"
     with pytest.raises(DeviceError, match=advice):
         fitted.transform(X)
     monkeypatch.setattr(engine_module, "run_em", full)
     with pytest.raises(DeviceError, match=advice):
-        imputer().fit(X)
+        imputer(preset=preset).fit(X)
 
 
 def test_other_runtime_errors_are_not_called_memory(X, monkeypatch):

@@ -151,7 +151,7 @@ def test_an_estimate_outside_a_small_integer_type_is_kept_inside(dtype):
     noise = np.random.default_rng(0).normal(size=120)
     frame = pl.DataFrame({"n": pl.Series(values, dtype=dtype), "x": noise})
     description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
-    result = imputer(description=description).fit(frame).impute(frame, m=5)
+    result = imputer(preset="small", description=description).fit(frame).impute(frame, m=5)
     limits = {pl.UInt8: (0, 255), pl.Int8: (-128, 127)}[dtype]
     drawn = np.array([result.values(i)[5::6, 0] for i in range(1, 6)])
     assert (drawn == limits[0]).any() or (drawn == limits[1]).any()
@@ -164,6 +164,40 @@ def test_an_estimate_outside_a_small_integer_type_is_kept_inside(dtype):
     assert result.point()["n"].to_list() == result.point_values()[:, 0].tolist()
 
 
+@pytest.mark.parametrize("quality", ["fast", "balanced", "best"])
+@pytest.mark.parametrize("kind", ["polars", "pandas"])
+def test_numbers_of_a_wider_fit_are_kept_inside_a_small_integer_type(quality, kind):
+    rng = np.random.default_rng(0)
+    wide = pl.DataFrame({"n": rng.integers(200, 1000, 120), "x": rng.normal(size=120)})
+    description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
+    fitted = imputer(quality=quality, description=description).fit(wide)
+    narrow = wide.with_columns(n=pl.Series([7, None] * 60, dtype=pl.UInt8))
+    if kind == "pandas":
+        narrow = narrow.to_pandas().astype({"n": "UInt8"})
+    result = fitted.impute(narrow, m=3)
+    assert clipped(result).detail.endswith("to between 0 and 255")
+    for number, table in enumerate(result, start=1):
+        found = cells(table)["n"]
+        assert found == result.values(number)[:, 0].tolist()
+        assert 255 in found[1::2]
+        assert found[::2] == [7] * 60
+    assert set(cells(result.point())["n"]) == {7, 255}
+
+
+@pytest.mark.parametrize("quality", ["fast", "balanced", "best"])
+def test_drawn_numbers_are_numbers_that_somebody_answered(quality):
+    values = [0, 0, 0, 0, 127, None] * 20
+    noise = np.random.default_rng(0).normal(size=120)
+    frame = pl.DataFrame({"n": pl.Series(values, dtype=pl.Int8), "x": noise})
+    description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
+    result = imputer(quality=quality, description=description).fit(frame).impute(frame, m=5)
+    drawn = [v for table in result for v in table["n"].to_list()[5::6]]
+    assert set(drawn) == {0, 127}
+    # One in five answers is 127, and nothing else tells which.
+    assert 0.05 < np.mean(np.array(drawn) == 127) < 0.45
+    assert all(0 <= value <= 127 for value in result.point()["n"].to_list())
+
+
 def clipped(result):
     [event] = [e for e in result.events if e.decision.startswith("imputed numbers clipped")]
     return event
@@ -174,7 +208,7 @@ def test_narrow_integers_of_pandas_are_kept_inside_too():
     noise = np.random.default_rng(0).normal(size=120)
     frame = pd.DataFrame({"n": pd.array(values, dtype="UInt8"), "x": noise})
     description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
-    result = imputer(description=description).fit(frame).impute(frame, m=5)
+    result = imputer(preset="small", description=description).fit(frame).impute(frame, m=5)
     assert clipped(result).column == "n"
     for number, table in enumerate(result, start=1):
         assert table["n"].dtype == "UInt8"
