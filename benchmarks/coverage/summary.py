@@ -1,0 +1,127 @@
+"""Write ``results.json`` and the tables of the README from the records of ``run.py``.
+
+python benchmarks/coverage/summary.py RECORDS ...
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from populations import COLUMNS, population
+
+from tabsoda._internal.files import write_json
+from tabsoda.evaluation.coverage import count_coverage
+
+HERE = Path(__file__).resolve().parent
+KINDS = ("mean", "proportion", "quantile", "linear", "logistic")
+
+
+def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row per method, population, mechanism and kind of estimand."""
+    surveys = Path(os.environ["TABSODA_SURVEYS"]) if "TABSODA_SURVEYS" in os.environ else None
+    found: dict[tuple[Any, ...], dict[int, list[float]]] = defaultdict(dict)
+    pairs: dict[tuple[Any, ...], dict[Any, list[list[float]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    seconds = defaultdict(list)
+    for record in records:
+        cell = (record["method"], record["population"], record["mechanism"])
+        for place, terms in record["estimates"].items():
+            for term, numbers in enumerate(terms):
+                found[(*cell, int(place), term)][record["replication"]] = numbers
+        for first, second, _, true, drawn in record.get("pairs", ()):
+            pairs[cell][first, second].append([true, drawn])
+        if "seconds" in record:
+            seconds[cell].append(record["seconds"])
+    rows = []
+    for cell in sorted({key[:3] for key in found}):
+        method, name, mechanism = cell
+        people = population(name, surveys)
+        by_kind = defaultdict(list)
+        replications = 0
+        for (*head, place, term), taken in found.items():
+            usual = found.get(("complete data", name, mechanism, place, term), {})
+            both = sorted(set(taken) & set(usual))
+            if tuple(head) != cell or not both:
+                continue
+            numbers = np.array([taken[one] for one in both])
+            complete = np.array([usual[one] for one in both])
+            counted = count_coverage(
+                float(people.truths[place][term]), numbers[:, 0], numbers[:, 1:], complete[:, 1:]
+            )
+            by_kind[people.estimands[place].kind].append(counted)
+            replications = max(replications, len(taken))
+        row: dict[str, Any] = {
+            "method": method,
+            "population": name,
+            "mechanism": mechanism,
+            "replications": replications,
+        }
+        for kind, several in by_kind.items():
+            weights = [one.replications for one in several]
+
+            def mean(values: list[float], weights: list[int] = weights) -> float:
+                return round(float(np.average(values, weights=weights)), 4)
+
+            row[kind] = {
+                "coverage": mean([one.coverage for one in several]),
+                "width": mean([one.width for one in several]),
+                "bias": mean([abs(one.bias) for one in several]),
+                "intervals": sum(weights),
+            }
+        if pairs[cell]:
+            means = np.array([np.mean(several, axis=0) for several in pairs[cell].values()])
+            true, drawn = means.T
+            # Through the origin: 1 where drawn answers go together as true ones do.
+            row["association_kept"] = round(float((true * drawn).sum() / (true**2).sum()), 3)
+        if seconds[cell]:
+            row["seconds"] = round(float(np.median(seconds[cell])), 1)
+        rows.append(row)
+    return rows
+
+
+def averaged(rows: list[dict[str, Any]], method: str) -> list[str]:
+    """Return a method's line of the table: averages over the rows, by their intervals."""
+    chosen = [row for row in rows if row["method"] == method]
+    line = [method, str(sum(row["replications"] for row in chosen))]
+    for kind in KINDS:
+        entries = [row[kind] for row in chosen if kind in row]
+        weights = [entry["intervals"] for entry in entries]
+        cover, width, bias = (
+            float(np.average([entry[key] for entry in entries], weights=weights))
+            for key in ("coverage", "width", "bias")
+        )
+        line.append(f"{100 * cover:.1f} ({width:.2f}, {bias:.2f})")
+    kept = [row["association_kept"] for row in chosen if "association_kept" in row]
+    line.append(f"{np.mean(kept):.2f}" if kept else "")
+    line.append(f"{np.mean([row.get('seconds', 0) for row in chosen]):.0f}")
+    return line
+
+
+def table(rows: list[dict[str, Any]], mechanism: str | None) -> str:
+    """Lay out one mechanism's results as a Markdown table."""
+    head = ["method", "runs", *KINDS, "association kept", "s"]
+    shown = [row for row in rows if mechanism in (None, row["mechanism"])]
+    methods = list(dict.fromkeys(row["method"] for row in shown))
+    lines = [head, *(averaged(shown, method) for method in methods)]
+    text = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([text[0], "| --- |" + " ---: |" * (len(head) - 1), *text[1:]])
+
+
+def main() -> None:
+    lines = [line for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
+    rows = summarise([json.loads(line) for line in lines])
+    rows.sort(key=lambda row: (row["method"], list(COLUMNS).index(row["population"])))
+    write_json(HERE / "results.json", rows)
+    for mechanism in sorted({row["mechanism"] for row in rows}):
+        sys.stdout.write(f"\n{mechanism.upper()}\n\n{table(rows, mechanism)}\n")
+
+
+if __name__ == "__main__":
+    main()
