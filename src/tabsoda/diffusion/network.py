@@ -67,9 +67,12 @@ class SeededDropout(nn.Module):
         """Drop units in training; change nothing in evaluation."""
         if not self.training or self.share == 0:
             return x
-        # torch's Bernoulli is several times slower on a CPU than comparing uniforms.
-        kept = torch.empty_like(x).uniform_(generator=self.generator) >= self.share
-        return x * kept / (1 - self.share)
+        # Eight units share one drawn integer: on a CPU the draws would cost more than the layer.
+        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64, device=x.device)
+        words.random_(-(2**63), 2**63 - 1, generator=self.generator)
+        drawn = words.view(torch.uint8)[: x.numel()]
+        kept = (drawn.view(x.shape) >= round(256 * self.share)).to(x.dtype)
+        return x * (kept * (1 / (1 - round(256 * self.share) / 256)))
 
 
 class MLPBackbone(Backbone):
