@@ -1,0 +1,302 @@
+"""``impute_shards``: fit on a sample of a file, then impute all of it, some rows at a time."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from tabsoda._internal.files import file_hash, write_json
+from tabsoda._internal.randomness import count_occurrences
+from tabsoda.errors import InputError, TabSODAError
+from tabsoda.scale.manifest import build_manifest
+from tabsoda.scale.parquet_rows import ParquetRows, Shard
+from tabsoda.scale.row_sample import sample_positions
+from tabsoda.scale.shard_folder import ShardFolder
+from tabsoda.scale.shard_task import (
+    ShardJob,
+    check_row_id,
+    content_hashes,
+    impute_shard,
+    read_prepared,
+)
+
+if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+# What an earlier run may have left in a folder that is overwritten.
+_OUTPUTS = ("model", "point", "point_median", "imputations", "states", "manifest.json")
+
+
+def impute_shards(
+    data: str | Path,
+    imputer: TabSODAImputer | dict[str, dict[str, Any]] | None,
+    folder: str | Path,
+    *,
+    m: int = 5,
+    shard_rows: int = 50_000,
+    fit_rows: int = 100_000,
+    skip_mask: str | Path | None = None,
+    unlisted: str = "error",
+    engine: str = "local",
+    jobs: int | None = None,
+    force: bool = False,
+    report: Report | None = None,
+) -> dict[str, Any]:
+    """Impute a Parquet file that need not fit in memory.
+
+    The same imputations come out whatever the engine and the size of the shards, up to the last
+    bits of numbers. Interrupted, the same call goes on after the last finished shard.
+
+    Parameters
+    ----------
+    data : path
+        A Parquet file.
+    imputer : TabSODAImputer, dict of dict or None
+        A fitted one is used as it is. One that is not, or its ``settings``, is fitted on at most
+        ``fit_rows`` rows of the file. Without a description, those rows also tell what the columns
+        mean, and a value that they do not hold counts as ``unlisted``.
+    folder : path
+        Gets ``point``, ``point_median``, ``imputations/001``, ... and ``states``, each a folder of
+        Parquet files whose first column ``.id`` is the row in the file, from 1; ``model`` and
+        ``manifest.json``. A folder with a manifest is complete.
+    m : int
+        Draws.
+    shard_rows : int
+        Rows in memory at a time, in each process.
+    fit_rows : int
+        Chosen by what they hold: neither the order of the file nor its shards change which.
+    skip_mask : path, optional
+        A Parquet file of booleans, row by row as the data.
+    unlisted : {"error", "missing"}
+        As in :func:`tabsoda.read_survey`.
+    engine : {"local", "joblib", "ray"}
+        This process; processes of this machine; a Ray cluster, whose machines must all see the
+        paths.
+    jobs : int, optional
+        Shards at a time.
+    force : bool
+        Overwrite what an earlier run left.
+    report : callable, optional
+        Called as ``report(done, total, what)``.
+
+    Returns
+    -------
+    dict
+        The manifest.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tabsoda.datasets import make_survey
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     make_survey(n_rows=300, n_columns=12).to_frame().write_parquet(f"{place}/in.parquet")
+    ...     settings = {"training": {"max_steps": 20}, "experts": {"trees": "none"}}
+    ...     manifest = impute_shards(f"{place}/in.parquet", settings, f"{place}/out", m=1,
+    ...                              shard_rows=100)
+    ...     pl.read_parquet(f"{place}/out/point/*.parquet").height, len(manifest["shards"])
+    (300, 3)
+    """
+    run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
+    started = time.perf_counter()
+    run.claim(force=force)
+    run.fit(report)
+    job = run.job(m, unlisted)
+    records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, report)
+    manifest = build_manifest(
+        run.identity, run.inputs, run.imputer, records, time.perf_counter() - started
+    )
+    write_json(run.folder.root / "manifest.json", manifest)
+    shutil.rmtree(run.folder.checkpoint, ignore_errors=True)
+    return manifest
+
+
+@dataclass(eq=False)
+class _Run:
+    """One run, from its files to the fitted model."""
+
+    source: ParquetRows
+    imputer: TabSODAImputer
+    folder: ShardFolder
+    inputs: dict[str, Path]
+    identity: dict[str, Any]
+    fit_rows: int
+    shard_rows: int
+
+    @classmethod
+    def of(
+        cls,
+        data: str | Path,
+        given: TabSODAImputer | dict[str, dict[str, Any]] | None,
+        folder: str | Path,
+        m: int,
+        shard_rows: int,
+        fit_rows: int,
+        skip_mask: str | Path | None,
+        unlisted: str,
+    ) -> _Run:
+        from tabsoda.imputer import TabSODAImputer
+
+        imputer = given
+        if not isinstance(imputer, TabSODAImputer):
+            imputer = TabSODAImputer(settings=imputer)
+        for name, value, least in (("m", m, 0), ("fit_rows", fit_rows, 2)):
+            if value < least:
+                raise InputError(
+                    f"The parameter {name} is not usable",
+                    found=str(value),
+                    expected=f"{least} or more",
+                )
+        source = ParquetRows.open(data)
+        source.shards(shard_rows)
+        check_row_id(pl.scan_parquet(source.path, glob=False).collect_schema().names())
+        inputs = {"data": source.path}
+        if skip_mask is not None:
+            inputs["skip_mask"] = Path(skip_mask)
+            _check_same_rows(source, ParquetRows.open(skip_mask))
+        identity = {name: file_hash(path) for name, path in inputs.items()} | {
+            "draws": m,
+            "shard_rows": shard_rows,
+            "fit_rows": fit_rows,
+            "unlisted": unlisted,
+            **_identity(imputer),
+        }
+        root = Path(folder)
+        shards = ShardFolder(root, root / ".checkpoint")
+        return cls(source, imputer, shards, inputs, identity, fit_rows, shard_rows)
+
+    def claim(self, *, force: bool) -> None:
+        """Make the folder this run's own; what the same run left unfinished stays."""
+        from tabsoda.cli.impute_folder import check_folder, claim_folder
+
+        root = self.folder.root
+        check_folder(root, list(self.inputs.values()), self.identity, force=force)
+        if force:
+            for name in _OUTPUTS:
+                if (root / name).is_dir():
+                    shutil.rmtree(root / name)
+                (root / name).unlink(missing_ok=True)
+            shutil.rmtree(self.folder.checkpoint, ignore_errors=True)
+        claim_folder(root, self.identity)
+
+    def fit(self, report: Report | None) -> None:
+        """Fit where nobody did yet, and save the model where the shards' tasks find it."""
+        from tabsoda.imputer import TabSODAImputer
+
+        if self.folder.model.is_dir():
+            self.imputer = TabSODAImputer.load(self.folder.model, self.imputer.device)
+            return
+        if not _is_fitted(self.imputer):
+            self._fit_on_sample(report)
+        with tempfile.TemporaryDirectory(dir=self.folder.checkpoint) as place:
+            self.imputer.save(Path(place) / "model")
+            (Path(place) / "model").replace(self.folder.model)
+
+    def _fit_on_sample(self, report: Report | None) -> None:
+        imputer, seed = self.imputer, self.imputer.random_state
+        positions = sample_positions(self.source, self.fit_rows, self.shard_rows, int(seed))
+        frame = self.source.take(positions, self.shard_rows)
+        mask = None
+        if "skip_mask" in self.inputs:
+            mask = ParquetRows.open(self.inputs["skip_mask"]).take(positions, self.shard_rows)
+        prepared = read_prepared(frame, imputer.description, mask, self.identity["unlisted"])
+        if imputer.rules is not None and imputer.skips != "mine":
+            prepared = prepared.with_rules(imputer.rules)
+        if positions.size < self.source.n_rows:
+            detail = f"{positions.size:,} of {self.source.n_rows:,} rows, chosen by what they hold"
+            prepared.events.add("train", "fitted on a sample of the rows", detail=detail)
+        imputer.fit(prepared, checkpoint=self.folder.checkpoint, report=report)
+        # Saved with the model, so that a run that goes on later still knows them.
+        imputer.engine_.events = imputer.events_
+
+    def job(self, m: int, unlisted: str) -> ShardJob:
+        """Return what the shards' tasks need; paths are whole, as a worker may stand elsewhere."""
+        root = self.folder.root.resolve()
+        mask = self.inputs.get("skip_mask")
+        return ShardJob(
+            self.source.path.resolve(),
+            None if mask is None else mask.resolve(),
+            ShardFolder(root, root / self.folder.checkpoint.name),
+            m,
+            unlisted,
+            self.imputer.device,
+        )
+
+
+def _impute_all(
+    job: ShardJob, shards: list[Shard], engine: str, jobs: int | None, report: Report | None
+) -> list[dict[str, Any]]:
+    """Impute the shards that are not finished, and return the records of all."""
+    from tabsoda.evaluation.engines import run_tasks
+
+    finished = {shard.number: job.folder.finished(shard) for shard in shards}
+    left = [shard for shard in shards if finished[shard.number] is None]
+    if left:
+        # Equal rows are told apart by their order in the whole file.
+        hashes = np.concatenate([content_hashes(job, shard) for shard in shards])
+        occurrences = count_occurrences(hashes)
+        tasks = [(job, shard, occurrences[shard.start : shard.stop]) for shard in left]
+        for done, (_, outcome) in enumerate(run_tasks(impute_shard, tasks, engine, jobs), 1):
+            if isinstance(outcome, TabSODAError):
+                raise outcome
+            if report is not None:
+                total = len(shards)
+                place = total - len(left) + done
+                report(place, total, f"shard {place} of {total}")
+    return [_required(job.folder.finished(shard), shard) for shard in shards]
+
+
+def _required(record: dict[str, Any] | None, shard: Shard) -> dict[str, Any]:
+    if record is None:
+        raise InputError(
+            f"The tables of shard {shard.number} are not in the folder",
+            next_step="All machines must write to the same folder; run the same command again",
+        )
+    return record
+
+
+def _check_same_rows(data: ParquetRows, mask: ParquetRows) -> None:
+    if mask.n_rows != data.n_rows:
+        raise InputError(
+            f"The skip mask '{mask.path.name}' has another number of rows than the data",
+            found=f"{mask.n_rows} rows",
+            expected=f"{data.n_rows} rows, in the order of the data",
+        )
+
+
+def _is_fitted(imputer: TabSODAImputer) -> bool:
+    return hasattr(imputer, "engine_")
+
+
+def _identity(imputer: TabSODAImputer) -> dict[str, Any]:
+    """Return what makes the imputer the same imputer, as plain values."""
+    if _is_fitted(imputer):
+        with tempfile.TemporaryDirectory() as place:
+            imputer.save(place)
+            files = sorted(path for path in Path(place).iterdir() if path.is_file())
+            return {f"model {path.name}": file_hash(path) for path in files}
+    parameters = {k: v for k, v in imputer.get_params(deep=False).items() if k != "device"}
+    description, rules = parameters.pop("description"), parameters.pop("rules")
+    if isinstance(description, str | Path):
+        description = file_hash(Path(description))
+    elif hasattr(description, "questions"):
+        from tabsoda.schema.toml_form import format_toml
+
+        description = format_toml(description)
+    if rules is not None:
+        from tabsoda.skips.rule_files import dump_rules
+
+        rules = dump_rules(rules)
+    texts = {"description": description, "rules": rules}
+    return {k: v if isinstance(v, int | str | None) else repr(v) for k, v in parameters.items()} | {
+        k: v if v is None else str(v) for k, v in texts.items()
+    }

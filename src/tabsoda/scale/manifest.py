@@ -1,0 +1,95 @@
+"""What a sharded run says of itself: counts and decisions, summed over its shards."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda._internal.files import file_hash
+from tabsoda._version import __version__
+
+if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
+
+FORMAT = "shards 1"
+_LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
+
+
+def build_manifest(
+    options: dict[str, Any],
+    inputs: dict[str, Path],
+    imputer: TabSODAImputer,
+    records: list[dict[str, Any]],
+    seconds: float,
+) -> dict[str, Any]:
+    """Put the records of all shards together.
+
+    Parameters
+    ----------
+    options : dict
+        What made the run this run.
+    inputs : dict of str to Path
+    imputer : TabSODAImputer
+        Fitted.
+    records : list of dict
+        One a shard.
+    seconds : float
+    """
+    counts: Counter[str] = Counter()
+    by_variable: Counter[str] = Counter()
+    hashes: dict[str, str] = {}
+    for record in records:
+        counts.update(record["counts"])
+        by_variable.update(record["imputed_by_variable"])
+        hashes.update(record["outputs_sha256"])
+    return {
+        "format": FORMAT,
+        "tabsoda": __version__,
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "options": {key: value for key, value in options.items() if key not in inputs},
+        "settings": imputer.settings_,
+        "seconds": round(seconds, 1),
+        "counts": dict(counts),
+        "imputed_by_variable": dict(by_variable),
+        "inputs": {
+            name: {"file": path.name, "sha256": file_hash(path)} for name, path in inputs.items()
+        },
+        "outputs_sha256": hashes,
+        "rounds": [
+            {key: value for key, value in entry.items() if key != "losses"}
+            for entry in imputer.history_
+        ],
+        "shards": [
+            {key: record[key] for key in ("number", "first_row", "last_row", "routing")}
+            for record in records
+        ],
+        "events": [*imputer.events_.to_dicts(), *merged_events(records)],
+    }
+
+
+def merged_events(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return each decision once, with the detail of the first shard that took it.
+
+    Examples
+    --------
+    >>> event = {"stage": "impute", "decision": "clipped", "column": "age", "detail": "2 cells"}
+    >>> merged_events([{"events": [event]}, {"events": [event]}])[0]["detail"]
+    '2 cells; in the first of 2 shards'
+    """
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for record in records:
+        for event in record["events"]:
+            key = (event["stage"], event["decision"], event["column"])
+            found.setdefault(key, []).append(event)
+    merged = []
+    for events in found.values():
+        first = dict(events[0])
+        if len(events) > 1:
+            shared = f"in the first of {len(events)} shards"
+            first["detail"] = f"{first['detail']}; {shared}" if first["detail"] else shared
+        merged.append(first)
+    return merged

@@ -1,0 +1,95 @@
+"""A Parquet file read some rows at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tabsoda.errors import InputError
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows ``start`` to ``stop`` of a file, without the last; numbered from 0."""
+
+    number: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class ParquetRows:
+    """The rows of a file; only those asked for are in memory.
+
+    Attributes
+    ----------
+    path : Path
+    n_rows : int
+    """
+
+    path: Path
+    n_rows: int
+
+    @classmethod
+    def open(cls, path: str | Path) -> ParquetRows:
+        """Look at a file without reading its rows."""
+        path = Path(path)
+        if path.suffix.lower() not in (".parquet", ".pq"):
+            raise InputError(
+                f"The file '{path.name}' cannot be read in shards",
+                found=path.suffix or "no ending",
+                expected=".parquet",
+                next_step="Convert it to Parquet, or impute it in one go",
+            )
+        if not path.is_file():
+            raise InputError(f"The file '{path}' does not exist", next_step="Check its name")
+        try:
+            n_rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(
+                f"The file '{path.name}' cannot be read as Parquet",
+                found=next(iter(str(error).splitlines()), ""),
+                expected="a complete Parquet file",
+                next_step="It may be cut off or have the wrong ending; get it again",
+            ) from error
+        if not n_rows:
+            raise InputError(f"The file '{path.name}' holds no rows", expected="at least one row")
+        return cls(path, n_rows)
+
+    def shards(self, shard_rows: int) -> list[Shard]:
+        """Cut the file into shards of so many rows; the last may be shorter.
+
+        Examples
+        --------
+        >>> [shard.stop for shard in ParquetRows(Path("survey.parquet"), 25).shards(10)]
+        [10, 20, 25]
+        """
+        if shard_rows < 1:
+            raise InputError(
+                "The number of rows in a shard is not usable",
+                found=str(shard_rows),
+                expected="1 or more",
+            )
+        starts = range(0, self.n_rows, shard_rows)
+        return [
+            Shard(number, start, min(start + shard_rows, self.n_rows))
+            for number, start in enumerate(starts)
+        ]
+
+    def read(self, shard: Shard) -> pl.DataFrame:
+        """Read one shard; row groups that have no part in it are not touched."""
+        length = shard.stop - shard.start
+        return pl.scan_parquet(self.path, glob=False).slice(shard.start, length).collect()
+
+    def take(self, positions: NDArray[np.int64], shard_rows: int) -> pl.DataFrame:
+        """Read the rows at increasing positions."""
+        parts = []
+        for shard in self.shards(shard_rows):
+            first, last = np.searchsorted(positions, [shard.start, shard.stop])
+            if last > first:
+                parts.append(self.read(shard)[positions[first:last] - shard.start])
+        return pl.concat(parts)

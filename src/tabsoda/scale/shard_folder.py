@@ -1,0 +1,61 @@
+"""Where the shards of a result lie, and which of them are finished."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda._internal.files import atomic_path, file_hash, write_json
+from tabsoda.scale.parquet_rows import Shard
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Gets the row of the file, from 1, as the long table of all draws has it.
+ROW_ID = ".id"
+
+
+@dataclass(frozen=True)
+class ShardFolder:
+    """A result folder: ``point/part-00000.parquet``, ``imputations/001/part-00000.parquet``, ...
+
+    Attributes
+    ----------
+    root : Path
+    checkpoint : Path
+        Holds the records of finished shards while the run lasts.
+    """
+
+    root: Path
+    checkpoint: Path
+
+    @property
+    def model(self) -> Path:
+        """Where the fitted model is."""
+        return self.root / "model"
+
+    def write(self, shard: Shard, tables: dict[str, pl.DataFrame], record: dict[str, Any]) -> None:
+        """Write a shard's tables, each in one step, and then that it is finished."""
+        hashes = {}
+        for name, table in tables.items():
+            path = self.root / name / f"part-{shard.number:05d}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(path) as temporary:
+                table.write_parquet(temporary)
+            hashes[path.relative_to(self.root).as_posix()] = file_hash(path)
+        self._record(shard).parent.mkdir(parents=True, exist_ok=True)
+        write_json(self._record(shard), {**record, "outputs_sha256": hashes})
+
+    def finished(self, shard: Shard) -> dict[str, Any] | None:
+        """Return the record of a shard that is finished, else None."""
+        try:
+            content = json.loads(self._record(shard).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        there = all((self.root / name).is_file() for name in content["outputs_sha256"])
+        return content if there else None
+
+    def _record(self, shard: Shard) -> Path:
+        return self.checkpoint / "shards" / f"{shard.number:05d}.json"

@@ -1,0 +1,193 @@
+"""One shard: read, impute, write. Runs in this process, in another one, or on another machine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import row_hashes
+from tabsoda.errors import InputError, TabSODAError
+from tabsoda.imputer_input import PreparedTable
+from tabsoda.scale.parquet_rows import ParquetRows, Shard
+from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.imputer import TabSODAImputer
+
+_STATES = ("answered", "missing", "skipped")
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """What all shards of a run share; small enough to travel with every task.
+
+    Attributes
+    ----------
+    data : Path
+    skip_mask : Path or None
+    folder : ShardFolder
+        Holds the fitted model.
+    draws : int
+    unlisted : str
+    device : str
+    """
+
+    data: Path
+    skip_mask: Path | None
+    folder: ShardFolder
+    draws: int
+    unlisted: str
+    device: str
+
+    def prepared(self, imputer: TabSODAImputer, shard: Shard) -> PreparedTable:
+        """Read a shard as the imputer understands it, rules applied."""
+        frame = ParquetRows.open(self.data).read(shard)
+        mask = None if self.skip_mask is None else ParquetRows.open(self.skip_mask).read(shard)
+        prepared = read_prepared(frame, imputer.schema_, mask, self.unlisted)
+        return prepared if imputer.rules_ is None else prepared.with_rules(imputer.rules_)
+
+
+def read_prepared(frame: pl.DataFrame, description: Any, mask: Any, unlisted: str) -> PreparedTable:
+    """Read a frame; rules are not applied yet."""
+    from tabsoda.reading import read_survey
+
+    survey = read_survey(frame, description, skip_mask=mask, unlisted=unlisted)
+    return PreparedTable.settled(survey, None)
+
+
+def content_hashes(job: ShardJob, shard: Shard) -> NDArray[np.uint64]:
+    """Hash the rows of a shard as they will be imputed, to count which are equal in the file."""
+    from tabsoda.routing.policy import Gates
+
+    imputer = _loaded(job.folder.model, job.device)
+    gates = Gates(imputer.gate_policy, imputer.rules_, imputer.routes_)
+    table = gates.reopened(imputer.engine_, job.prepared(imputer, shard)).table
+    return row_hashes(table.values, table.states.states)
+
+
+def impute_shard(
+    job: ShardJob, shard: Shard, occurrences: NDArray[np.int64]
+) -> dict[str, Any] | TabSODAError:
+    """Impute a shard and write its tables; return its record, or what is wrong with its rows.
+
+    Parameters
+    ----------
+    job : ShardJob
+    shard : Shard
+    occurrences : ndarray of int64, shape (n_rows,)
+        How many rows equal to each come before it in the whole file.
+    """
+    try:
+        with _one_thread():
+            imputer = _loaded(job.folder.model, job.device)
+            prepared = replace(job.prepared(imputer, shard), occurrences=occurrences)
+            result = imputer.impute(prepared, job.draws)
+            known = set(imputer.events_)
+            record = _record(result, shard)
+            record["events"] = [
+                event
+                for event, one in zip(result.events.to_dicts(), result.events, strict=True)
+                if one not in known
+            ]
+            job.folder.write(shard, _tables(result, imputer, shard), record)
+    except TabSODAError as error:
+        return error
+    return record
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(model: Path, device: str) -> TabSODAImputer:
+    """Load the model once per process."""
+    from tabsoda.imputer import TabSODAImputer
+
+    return TabSODAImputer.load(model, device)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute in one thread: sums that threads share round differently on other machines.
+
+    Cores are kept busy by other shards.
+    """
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _tables(result: Imputations, imputer: TabSODAImputer, shard: Shard) -> dict[str, pl.DataFrame]:
+    tables = {"point": result.point("mode"), "point_median": result.point("median")}
+    for number in range(1, len(result) + 1):
+        tables[f"imputations/{number:03d}"] = result.complete(number)
+    broken = _broken_columns(result, imputer)
+    tables = {name: table.cast(broken) for name, table in tables.items()}
+    tables["states"] = _states_frame(result)
+    ids = pl.Series(ROW_ID, np.arange(shard.start + 1, shard.stop + 1))
+    return {name: table.insert_column(0, ids) for name, table in tables.items()}
+
+
+def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, Any]:
+    """Return the integer columns that may get broken numbers: Float64 in every shard, or in none.
+
+    Parts of one table must not differ in their types, whatever was imputed in them.
+    """
+    if result.survey is None:
+        return {}
+    codec = imputer.engine_.model.codec
+    numbers = codec.layout.continuous_columns[~codec.continuous.whole]
+    types = result.survey.frame.schema
+    names = [result.table.names[position] for position in numbers]
+    return {name: pl.Float64 for name in names if types[name].is_integer()}
+
+
+def _states_frame(result: Imputations) -> pl.DataFrame:
+    states, codes = result.table.states, list(range(len(_STATES)))
+    series = (pl.Series(name, states.states[:, p]) for p, name in enumerate(states.names))
+    return pl.DataFrame(
+        [one.replace_strict(codes, list(_STATES), return_dtype=pl.Enum(_STATES)) for one in series]
+    )
+
+
+def _record(result: Imputations, shard: Shard) -> dict[str, Any]:
+    states = result.table.states
+    missing, imputed = int(states.missing.sum()), len(result.cells.rows)
+    return {
+        "number": shard.number,
+        "first_row": shard.start + 1,
+        "last_row": shard.stop,
+        "counts": {
+            "rows": states.shape[0],
+            "answered": int(states.answered.sum()),
+            "skipped": int(states.skipped.sum()),
+            "missing": missing,
+            "imputed": imputed,
+            "left_missing": missing - imputed,
+        },
+        "imputed_by_variable": result.counts(),
+        "routing": None if result.routing is None else result.routing.to_dict(),
+    }
+
+
+def check_row_id(names: list[str]) -> None:
+    """Raise where the file has a column of the row id's name."""
+    if ROW_ID in names:
+        raise InputError(
+            "has the name that the row's number gets in sharded tables",
+            column=ROW_ID,
+            next_step="Rename it",
+        )
