@@ -20,6 +20,7 @@ from tabsoda.cli.impute_rules import (
     require_accepted_mining,
     require_review,
 )
+from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards
 from tabsoda.cli.impute_text import cost_text, plan_facts, show_plan, show_result
 from tabsoda.errors import InputError
 
@@ -57,6 +58,10 @@ def impute(
     bits: Annotated[bool, Parameter(negative="")] = False,
     model: Path | None = None,
     device: str = "auto",
+    shard_rows: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    fit_rows: Annotated[int | None, Parameter(validator=Number(gte=2))] = None,
+    engine: Literal["local", "joblib", "ray"] | None = None,
+    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
     report: Annotated[bool, Parameter(name="--report", negative="--no-report")] = True,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -113,6 +118,15 @@ def impute(
         A fitted model (OUT/model of an earlier run): impute with it, without fitting.
     device
         auto, cpu or cuda.
+    shard_rows
+        Keep so many rows in memory at a time, and write every table in shards; Parquet only.
+        This, --fit-rows, --engine or --jobs asks for shards. [default: 50000]
+    fit_rows
+        In shards: fit on so many rows at most, chosen by what they hold. [default: 100000]
+    engine
+        In shards: this process, joblib's processes, or a Ray cluster. [default: local]
+    jobs
+        In shards: how many at a time.
     report
         Write report.html and report.json, too.
     dry_run
@@ -151,6 +165,10 @@ def impute(
             "bits": bits,
         }
     job = Job(inputs, model, options, draws, device)
+    shards = ShardOptions(shard_rows, fit_rows, engine, jobs)
+    if shards.wanted and not dry_run:
+        impute_in_shards(job, _required(output_folder), shards, as_json=as_json, force=force)
+        return
     if not dry_run:
         folder = _required(output_folder)
         run = job.identity()
@@ -255,12 +273,12 @@ class Job:
             self.imputer = TabSODAImputer.load(self.model, self.device)
             self.options["seed"] = self.imputer.random_state
         else:
-            self.imputer = self._new_imputer()
+            self.imputer = self.new_imputer()
         self.imputer.gate_policy = self.options["gate_policy"] or self.imputer.gate_policy
         self.options["gate_policy"] = self.imputer.gate_policy
         self.rules = getattr(self.imputer, "rules_", None)
         if "rules" in self.inputs:
-            self.rules = self._reviewed_rules(self.inputs["rules"])
+            self.rules = self.reviewed_rules(self.inputs["rules"])
         description = self.inputs.get("survey") or getattr(self.imputer, "schema_", None)
         source = read_survey(
             self.inputs["data"],
@@ -276,7 +294,8 @@ class Job:
             source, self.rules = mine_rules(source)
         self.source = source
 
-    def _reviewed_rules(self, path: Path) -> RuleSet:
+    def reviewed_rules(self, path: Path) -> RuleSet:
+        """Read rules that somebody looked at, or that are accepted as they are."""
         from tabsoda.skips.rule_set import RuleSet
 
         rules = RuleSet.from_toml(path)
@@ -287,7 +306,8 @@ class Job:
         """Return the rules that draws will follow; None where there are none, or the mask holds."""
         return self.rules if self.options["gate_policy"] == "follow" else None
 
-    def _new_imputer(self) -> TabSODAImputer:
+    def new_imputer(self) -> TabSODAImputer:
+        """Return an imputer of the settings that the options ask for."""
         from tabsoda.cli.impute_settings import parse_settings
         from tabsoda.imputer import TabSODAImputer
 

@@ -1,0 +1,114 @@
+"""``tabsoda impute --shard-rows``: a Parquet file some rows at a time, here or on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.impute_text import duration_text, show
+from tabsoda.cli.rule_text import columns, paragraph
+from tabsoda.errors import InputError
+
+if TYPE_CHECKING:
+    from tabsoda.cli.impute import Job
+    from tabsoda.imputer import TabSODAImputer
+
+DEFAULT_ROWS = 50_000
+DEFAULT_FIT_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """How a file is cut and who works on the pieces; None where nothing was said."""
+
+    shard_rows: int | None = None
+    fit_rows: int | None = None
+    engine: str | None = None
+    jobs: int | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether any of the options was given."""
+        given = (self.shard_rows, self.fit_rows, self.engine, self.jobs)
+        return any(value is not None for value in given)
+
+
+def impute_in_shards(
+    job: Job, folder: Path, options: ShardOptions, *, as_json: bool, force: bool
+) -> None:
+    """Impute the job's file in shards, and say what was done."""
+    from tabsoda.scale import impute_shards
+
+    _check_inputs(job)
+    with progress("Imputing") as report:
+        manifest = impute_shards(
+            job.inputs["data"],
+            _imputer(job),
+            folder,
+            m=job.draws,
+            shard_rows=options.shard_rows or DEFAULT_ROWS,
+            fit_rows=options.fit_rows or DEFAULT_FIT_ROWS,
+            skip_mask=job.inputs.get("skip_mask"),
+            unlisted=job.options["unlisted"],
+            engine=options.engine or "local",
+            jobs=options.jobs,
+            force=force,
+            report=report,
+        )
+    emit_json(manifest) if as_json else _show(manifest, folder)
+
+
+def _check_inputs(job: Job) -> None:
+    if "codebook" in job.inputs:
+        raise InputError(
+            "The option --codebook does not go with shards",
+            next_step="Let tabsoda inspect --codebook write a survey.toml first, and give that",
+        )
+    fixed = [name for name in ("survey", "rules") if name in job.inputs]
+    if job.model is not None and fixed:
+        raise InputError(
+            f"The option --{fixed[0]} does not go with --model in shards",
+            next_step="Leave it out: the model brings its own",
+        )
+
+
+def _imputer(job: Job) -> TabSODAImputer:
+    from tabsoda.imputer import TabSODAImputer
+
+    policy = job.options["gate_policy"]
+    if job.model is not None:
+        imputer = TabSODAImputer.load(job.model, job.device)
+        return imputer.set_params(gate_policy=policy or imputer.gate_policy)
+    return job.new_imputer().set_params(
+        description=job.inputs.get("survey"),
+        skips="mine" if job.options["mine"] else "given",
+        rules=job.reviewed_rules(job.inputs["rules"]) if "rules" in job.inputs else None,
+        gate_policy=policy,
+    )
+
+
+def _show(manifest: dict[str, Any], folder: Path) -> None:
+    counts, n_shards = manifest["counts"], len(manifest["shards"])
+    text = (
+        f"Imputed: {counts['imputed']:,} missing answers of {counts['rows']:,} respondents, in"
+        f" {n_shards:,} shard{'s' * (n_shards != 1)} and {duration_text(manifest['seconds'])}."
+        f" Left alone: {counts['answered']:,} answers and {counts['skipped']:,} skipped cells."
+    )
+    n_draws = manifest["options"]["draws"]
+    draws = [["  imputations/", f"{n_draws} draws, a folder each"]] * (n_draws > 0)
+    contents = [
+        ["  point/", "best single table, ordinals by mode"],
+        ["  point_median/", "the same, ordinals by median"],
+        *draws,
+        ["  states/", "answered, missing or skipped, cell by cell"],
+        ["  model/", "to impute new rows without fitting again: --model"],
+        ["  manifest.json", "seed, versions, hashes, counts, decisions"],
+    ]
+    note = (
+        "Every table is a folder of Parquet files; .id is the row in the file. There is no report."
+    )
+    width = output().width
+    lines = [paragraph(text, width), "", f"In {folder}:", *columns(contents, left=2), ""]
+    show([*lines, paragraph(note, width)])
