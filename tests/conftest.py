@@ -90,6 +90,8 @@ def tiny_settings():
             sampler={"steps": 4, "chains": 2},
             em={"rounds": 2},
         )
+        if settings.has_heads:
+            settings = settings.replace(experts={"trees": "quick"})
         return settings.replace(**changes)
 
     return make

@@ -16,6 +16,11 @@ def parts():
             found |= {f"{name}.{k}": v.numpy() for k, v in module.state_dict().items()}
         found["mean"], found["scale"] = model.standardizer.mean, model.standardizer.scale
         found["temperatures"] = model.temperatures
+        for number, member in enumerate(model.members):
+            found |= {f"member{number}.{k}": v.numpy() for k, v in member.state_dict().items()}
+        if engine.estimator is not None:
+            arrays, _ = engine.estimator.to_state()
+            found |= {f"estimator.{name}": array for name, array in arrays.items()}
         return {name: np.asarray(value) for name, value in found.items()}
 
     return collect

@@ -10,7 +10,7 @@ from tabsoda.em.engine import Engine
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.table import CodedTable
 
-PRESETS = pytest.mark.parametrize("preset", ["small", "path", "nsduh"])
+PRESETS = pytest.mark.parametrize("preset", ["balanced", "best", "small", "path", "nsduh"])
 
 
 def fit_and_draw(table, settings, seed=1):
@@ -53,12 +53,15 @@ def spoil_working_tables(monkeypatch):
         column_of = torch.as_tensor(codec.layout.column_of)
         # Level 1 exists in every column, and is not the 0 that stands there otherwise.
         held = data.held_out_columns
+        known = (data.visible_columns | held)[:, torch.as_tensor(codec.layout.continuous_columns)]
         return replace(
             data,
             encoded=torch.where(data.visible, data.encoded, torch.nan),
             levels=torch.where(data.visible_columns, data.levels, 1),
             held_out_encoded=torch.where(held[:, column_of], data.held_out_encoded, torch.nan),
             held_out_levels=torch.where(held, data.held_out_levels, 1),
+            numbers=torch.where(known, data.numbers, 7.0),
+            number_bins=torch.where(known, data.number_bins, 1),
         )
 
     return lambda: monkeypatch.setattr(WorkingTable, "build", classmethod(spoilt))
@@ -84,10 +87,13 @@ def swap_held_out_answers(monkeypatch):
 
     def swapped(cls, table, codec, keys, device, held_out=None, weights=None, bins=None):
         data = build(cls, table, codec, keys, device, held_out, weights, bins)
+        held = data.held_out_columns[:, torch.as_tensor(codec.layout.continuous_columns)]
         return replace(
             data,
             held_out_encoded=data.held_out_encoded.flip(0),
             held_out_levels=(data.held_out_levels + 1) % 2,
+            numbers=torch.where(held, -data.numbers, data.numbers),
+            number_bins=torch.where(held, (data.number_bins + 1) % 2, data.number_bins),
         )
 
     return lambda: monkeypatch.setattr(WorkingTable, "build", classmethod(swapped))
@@ -104,19 +110,33 @@ def test_held_out_answers_choose_the_temperatures_alone(
     assert differing(one, other) <= {"temperatures"}
 
 
-def test_held_out_answers_stop_the_training_and_nothing_else(
-    mixed_table, tiny_settings, differing, swap_held_out_answers
+BLEND = {"estimator.blend.temperatures", "estimator.blend.level_share"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "chosen"),
+    [
+        ("small", {"temperatures"}),
+        ("balanced", BLEND | {"estimator.blend.number_share"}),
+        ("best", BLEND | {"estimator.blend.number_share"}),
+    ],
+)
+def test_held_out_answers_stop_the_training_choose_the_blend_and_nothing_else(
+    preset, chosen, mixed_table, tiny_settings, differing, swap_held_out_answers
 ):
     # With a single epoch there is nothing to stop and nothing to choose between.
-    settings = tiny_settings("small", training={"max_steps": 4, "min_epoch_steps": 4})
+    settings = tiny_settings(preset, training={"max_steps": 4, "min_epoch_steps": 4})
     one, _ = fit_and_draw(mixed_table(), settings)
     swap_held_out_answers()
     other, _ = fit_and_draw(mixed_table(), settings)
-    assert differing(one, other) <= {"temperatures"}
+    assert differing(one, other) <= chosen
     assert one.history[0]["loss"] != other.history[0]["loss"]
 
 
-def test_held_out_cells_are_invisible_and_imputed_during_training(mixed_table, tiny_settings):
+@pytest.mark.parametrize(("preset", "held_share"), [("small", 0.1), ("balanced", 0.05)])
+def test_held_out_cells_are_invisible_and_imputed_during_training(
+    preset, held_share, mixed_table, tiny_settings
+):
     seen = {}
     build = WorkingTable.build.__func__
 
@@ -126,14 +146,42 @@ def test_held_out_cells_are_invisible_and_imputed_during_training(mixed_table, t
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WorkingTable, "build", classmethod(watched))
-        Engine.fit(mixed_table(), tiny_settings("small"), seed=1, device="cpu")
+        Engine.fit(mixed_table(), tiny_settings(preset), seed=1, device="cpu")
     data = seen["data"]
     held = data.held_out_columns
     assert held.any(dim=0).all()
     assert not (held & data.visible_columns).any()
     assert (data.levels[held] == 0).all()
     share = held.sum(0) / (held | data.visible_columns).sum(0)
-    assert ((share >= 0.1) & (share < 0.12)).all()
+    assert ((share >= held_share) & (share < held_share + 0.02)).all()
+    # What a row misses, skips apart, is also what other rows may hide.
+    skipped = torch.as_tensor(mixed_table().states.skipped)
+    assert torch.equal(data.missing_columns.sum(0), (~data.visible_columns).sum(0) - skipped.sum(0))
+    assert not (data.missing_columns & data.visible_columns).any()
+    assert (held & ~data.missing_columns).sum() == 0
+
+
+def test_trees_never_see_held_out_answers(mixed_table, tiny_settings, monkeypatch):
+    from tabsoda.em import engine as engine_module
+
+    seen = {}
+    fit, build = engine_module.fit_experts, WorkingTable.build.__func__
+
+    def grown(table, *arguments):
+        seen["table"] = table
+        return fit(table, *arguments)
+
+    def built(cls, *arguments):
+        return seen.setdefault("data", build(cls, *arguments))
+
+    monkeypatch.setattr(engine_module, "fit_experts", grown)
+    monkeypatch.setattr(WorkingTable, "build", classmethod(built))
+    Engine.fit(mixed_table(), tiny_settings("balanced"), seed=1, device="cpu")
+    held = seen["data"].held_out_columns.numpy()
+    assert held.any(axis=0).all()
+    assert np.isnan(seen["table"].values[held]).all()
+    assert seen["table"].states.missing[held].all()
+    assert np.array_equal(seen["table"].states.answered, seen["data"].visible_columns.numpy())
 
 
 def test_the_paper_holds_out_ordinals_only(mixed_table, tiny_settings):

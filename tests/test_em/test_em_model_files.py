@@ -37,28 +37,48 @@ def edit_tensors(folder, change):
     save_file(tensors, path)
 
 
-@pytest.mark.parametrize("preset", ["small", "path", "nsduh"])
+MEMBERS = {"backbone": {"members": 3, "bootstrap": True, "width": 16}}
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [
+        ("small", {}),
+        ("path", {}),
+        ("nsduh", {}),
+        ("fast", {}),
+        ("balanced", {"experts": {"trees": "none"}}),
+        ("balanced", MEMBERS),
+        ("best", MEMBERS),
+        ("best", {"encoding": {"ordinal": "bits"}}),
+    ],
+)
 def test_a_loaded_model_imputes_the_same(
-    preset, mixed_table, tiny_settings, tmp_path, differing, same_cells
+    preset, changes, mixed_table, tiny_settings, tmp_path, differing, same_cells
 ):
     table, new = mixed_table(), mixed_table(30, seed=8)
-    engine = Engine.fit(table, tiny_settings(preset), seed=3, device="cpu")
+    engine = Engine.fit(table, tiny_settings(preset, **changes), seed=3, device="cpu")
     save_engine(engine, tmp_path)
     loaded = load_engine(tmp_path, "cpu")
     assert differing(engine, loaded) == set()
     assert same_cells(engine.impute(table, 2), loaded.impute(table, 2))
-    assert same_cells(engine.impute(new, 2), loaded.impute(new, 2))
+    # Three draws, so that every member draws once.
+    assert same_cells(engine.impute(new, 3), loaded.impute(new, 3))
+    probable, again = engine.level_probabilities(new), loaded.level_probabilities(new)
+    for position, expected in probable.items():
+        np.testing.assert_array_equal(again[position], expected)
     assert loaded.columns == engine.columns
     assert loaded.history == engine.history
     assert loaded.model.settings == engine.model.settings
     assert loaded.events.to_dicts() == engine.events.to_dicts()
 
 
-def test_a_model_of_constant_columns_can_be_saved(tiny_settings, mixed_table, tmp_path):
+@pytest.mark.parametrize("preset", ["balanced", "best", "small"])
+def test_a_model_of_constant_columns_can_be_saved(preset, tiny_settings, mixed_table, tmp_path):
     table = mixed_table()
     values = np.where(table.states.answered, 1.0, np.nan)
     constant = CodedTable(table.columns, values, table.states)
-    save_engine(Engine.fit(constant, tiny_settings("small"), device="cpu"), tmp_path)
+    save_engine(Engine.fit(constant, tiny_settings(preset), device="cpu"), tmp_path)
     cells = load_engine(tmp_path, "cpu").impute(constant, 1)
     assert cells.rows.size == table.states.missing.sum()
     assert (cells.draws == 1.0).all()
@@ -160,6 +180,45 @@ def test_tampered_shapes_are_refused_by_name(change, folder):
     edit_tensors(folder, change)
     with pytest.raises(InputError, match=f"'{folder}' cannot be read"):
         load_engine(folder, "cpu")
+
+
+@pytest.fixture(scope="module")
+def answering(mixed_table, tiny_settings):
+    return Engine.fit(mixed_table(), tiny_settings("balanced", **MEMBERS), seed=3, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        shortened("estimator.blend.temperatures"),
+        shortened("estimator.blend.level_share"),
+        shortened("estimator.blend.number_share"),
+        shortened("estimator.ordered"),
+        shortened("estimator.edges"),
+        shortened("estimator.pool"),
+        shortened("member1.backbone.read_answers.bias"),
+        removed("estimator.blend.temperatures"),
+        removed("estimator.ordered"),
+        removed("estimator.counts"),
+        removed("member0.backbone.vectors"),
+    ],
+)
+def test_tampered_answers_are_refused(change, answering, tmp_path):
+    save_engine(answering, tmp_path)
+    edit_tensors(tmp_path, change)
+    with pytest.raises(InputError, match=r"cannot be read|do not fit|incomplete") as caught:
+        load_engine(tmp_path, "cpu")
+    assert caught.value.next_step
+
+
+def test_tampered_trees_are_refused(answering, tmp_path):
+    save_engine(answering, tmp_path)
+    content = json.loads((tmp_path / "model.json").read_text())
+    assert content["estimator"]["experts"]
+    edit_text(tmp_path, estimator={"experts": {"questions": "none"}})
+    with pytest.raises(InputError) as caught:
+        load_engine(tmp_path, "cpu")
+    assert caught.value.next_step
 
 
 def test_an_absent_device_is_not_blamed_on_the_file(folder):

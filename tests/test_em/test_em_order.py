@@ -9,7 +9,7 @@ import torch
 from tabsoda.em.engine import Engine
 from tabsoda.em.working_table import canonical_order
 
-BOTH = pytest.mark.parametrize("preset", ["small", "path"])
+PRESETS = pytest.mark.parametrize("preset", ["fast", "balanced", "best", "small", "path"])
 
 
 def by_cell(cells):
@@ -31,7 +31,7 @@ def close(one, other, table):
     return True
 
 
-@BOTH
+@PRESETS
 def test_row_order_does_not_matter(preset, mixed_table, tiny_settings, differing):
     table, settings = mixed_table(), tiny_settings(preset)
     order = np.random.default_rng(5).permutation(table.shape[0])
@@ -45,14 +45,15 @@ def test_row_order_does_not_matter(preset, mixed_table, tiny_settings, differing
         np.testing.assert_allclose(values, drawn[order[row], position], rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("preset", ["balanced", "small"])
 def test_row_order_does_not_matter_with_weights_and_equal_rows(
-    mixed_table, tiny_settings, differing
+    preset, mixed_table, tiny_settings, differing
 ):
     table = mixed_table(40)
     table = table.rows(np.repeat(np.arange(40), 3))
     weights = np.random.default_rng(2).uniform(0.5, 2, 120)
     order = np.random.default_rng(5).permutation(120)
-    settings = tiny_settings("small")
+    settings = tiny_settings(preset)
     one = Engine.fit(table, settings, seed=1, device="cpu", row_weights=weights)
     other = Engine.fit(
         table.rows(order), settings, seed=1, device="cpu", row_weights=weights[order]
@@ -70,7 +71,7 @@ def test_the_canonical_order_follows_content(mixed_table):
     assert np.unique(keys).size == 50
 
 
-@BOTH
+@PRESETS
 def test_the_size_of_blocks_does_not_matter(preset, mixed_table, tiny_settings):
     table = mixed_table(60)
     wide = Engine.fit(table, tiny_settings(preset), seed=1, device="cpu")
@@ -83,7 +84,7 @@ def test_the_size_of_blocks_does_not_matter(preset, mixed_table, tiny_settings):
     assert close(wide.impute(table, 2), narrow.impute(table, 2), table)
 
 
-@BOTH
+@PRESETS
 def test_other_rows_do_not_matter_to_a_row(preset, mixed_table, tiny_settings):
     table = mixed_table()
     engine = Engine.fit(table, tiny_settings(preset), seed=1, device="cpu")
@@ -105,7 +106,7 @@ def test_other_rows_do_not_matter_to_a_row(preset, mixed_table, tiny_settings):
         np.testing.assert_allclose(values, many[row, position], rtol=1e-4, atol=1e-3)
 
 
-@BOTH
+@PRESETS
 def test_the_seed_matters_and_repeats(preset, mixed_table, tiny_settings, differing, same_cells):
     table, settings = mixed_table(), tiny_settings(preset)
     one, same, other = (Engine.fit(table, settings, seed=s, device="cpu") for s in (1, 1, 2))
@@ -115,18 +116,20 @@ def test_the_seed_matters_and_repeats(preset, mixed_table, tiny_settings, differ
     assert not np.array_equal(one.impute(table, 2).draws, other.impute(table, 2).draws)
 
 
-def test_draws_differ_and_do_not_depend_on_how_many_there_are(mixed_table, tiny_settings):
+@pytest.mark.parametrize("preset", ["balanced", "best", "small"])
+def test_draws_differ_and_do_not_depend_on_how_many_there_are(preset, mixed_table, tiny_settings):
     table = mixed_table()
-    engine = Engine.fit(table, tiny_settings("small"), seed=1, device="cpu")
+    engine = Engine.fit(table, tiny_settings(preset), seed=1, device="cpu")
     three, five = engine.impute(table, 3).draws, engine.impute(table, 5).draws
     assert np.array_equal(three, five[:3])
     assert len({tuple(draw) for draw in five}) == 5
 
 
-def test_the_number_of_threads_does_not_matter(mixed_table, tiny_settings):
+@pytest.mark.parametrize("preset", ["balanced", "small"])
+def test_the_number_of_threads_does_not_matter(preset, mixed_table, tiny_settings):
     table = mixed_table()
     # Two threads on busy cores wait for each other, so little is asked of them.
-    settings = tiny_settings("small", training={"max_steps": 4}, em={"rounds": 1})
+    settings = tiny_settings(preset, training={"max_steps": 4}, em={"rounds": 1})
     before = torch.get_num_threads()
     results = []
     try:
@@ -139,7 +142,7 @@ def test_the_number_of_threads_does_not_matter(mixed_table, tiny_settings):
     assert close(*results, table)
 
 
-@BOTH
+@PRESETS
 def test_global_generators_are_left_alone_and_not_used(
     preset, mixed_table, tiny_settings, differing
 ):

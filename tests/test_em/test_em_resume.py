@@ -63,7 +63,63 @@ def test_resume_equals_an_uninterrupted_run(
     assert len(resumed.events) == len(told) + 1
 
 
-@pytest.mark.parametrize("preset", ["small", "path"])
+@pytest.mark.parametrize("quality", ["balanced", "best"])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_members_are_trained_the_same_after_an_interruption(
+    quality, rounds, mixed_table, tiny_settings, tmp_path, differing, same_cells, monkeypatch
+):
+    from tabsoda.em import loop
+
+    settings = tiny_settings(
+        quality,
+        backbone={"members": 3, "bootstrap": True},
+        em={"rounds": rounds},
+        encoding={"standardizer_refresh": "each_round"},
+        experts={"trees": "none"},
+    )
+    table = mixed_table()
+    whole = Engine.fit(table, settings, seed=1, device="cpu")
+    assert len(whole.model.members) == 2
+
+    def interrupted(*arguments, **options):
+        raise InterruptedRunError
+
+    monkeypatch.setattr(loop, "train_members", interrupted)
+    with pytest.raises(InterruptedRunError):
+        Engine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    monkeypatch.undo()
+    resumed = Engine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    assert "resumed" in [event.decision for event in resumed.events]
+    assert differing(whole, resumed) == set()
+    assert same_cells(whole.impute(table, 3), resumed.impute(table, 3))
+
+
+def test_members_do_not_move_the_scale_of_the_first_network(mixed_table, tiny_settings):
+    refreshed = {"standardizer_refresh": "each_round"}
+    one, many = (
+        Engine.fit(
+            mixed_table(),
+            tiny_settings(
+                "balanced",
+                backbone={"members": members},
+                encoding=refreshed,
+                em={"rounds": 3},
+                experts={"trees": "none"},
+            ),
+            seed=1,
+            device="cpu",
+        )
+        for members in (1, 2)
+    )
+    for mine, theirs in (
+        (one.model.standardizer.mean, many.model.standardizer.mean),
+        (one.model.standardizer.scale, many.model.standardizer.scale),
+        (one.model.denoiser.backbone.vectors, many.model.denoiser.backbone.vectors),
+    ):
+        np.testing.assert_array_equal(mine.detach().numpy(), theirs.detach().numpy())
+
+
+@pytest.mark.parametrize("preset", ["balanced", "small", "path"])
 def test_a_finished_run_is_not_run_again(preset, mixed_table, tiny_settings, tmp_path, differing):
     table, settings = mixed_table(), tiny_settings(preset)
     options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
