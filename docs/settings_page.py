@@ -14,17 +14,22 @@ from tabsoda.setting_groups import bounds_text
 from tabsoda.settings import Settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
-PRESETS = ("small", "path", "nsduh")
+PRESETS = ("fast", "balanced", "best", "small", "path", "nsduh")
 OPENING = """# Settings
 
-What the imputer can be told, and what each preset chooses. `small` is for a laptop; `path` and
-`nsduh` are the paper's. In Python:
+What the imputer can be told, and what each quality and preset chooses. `fast`, `balanced` (the
+default) and `best` are [qualities](guides/quality.md), whose steps and width then follow the size of
+the table; `path` and `nsduh` are the paper's, and `small` is the paper's network on a laptop. In
+Python:
 
 ```python
-TabSODAImputer(preset="small", settings={"training": {"max_steps": 500}})
+from tabsoda import TabSODAImputer
+
+TabSODAImputer(quality="fast", settings={"training": {"max_steps": 500}})
+TabSODAImputer(preset="path")
 ```
 
-On the command line: `tabsoda impute ... --preset small --set training.max_steps=500`. The values a
+On the command line: `tabsoda impute ... --quality fast --set training.max_steps=500`. The values a
 run used are in its `settings.json`.
 
 This page is written by `docs/settings_page.py`; change `src/tabsoda/settings.py` instead.
