@@ -20,14 +20,21 @@ HERE = Path(__file__).parent
 
 
 def measure(
-    folder: Path, n_rows: int, n_columns: int, quality: str, draws: int, shard_rows: int
+    folder: Path,
+    n_rows: int,
+    n_columns: int,
+    quality: str = "fast",
+    draws: int = 1,
+    shard_rows: int = 50_000,
+    fit_rows: int = 100_000,
 ) -> dict[str, float | int | str]:
     """Impute a generated survey in a process of its own; return its seconds and peak memory."""
     data, description = write_survey(folder, n_rows, n_columns)
     command = [
         *(sys.executable, "-m", "tabsoda.cli.main", "impute", str(data)),
         *("--survey", str(description), "-o", str(folder / "imputed"), "--quality", quality),
-        *("-m", str(draws), "--shard-rows", str(shard_rows), "--json"),
+        *("-m", str(draws), "--shard-rows", str(shard_rows), "--fit-rows", str(fit_rows)),
+        "--json",
     ]
     started = time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -43,7 +50,7 @@ def measure(
         "quality": quality,
         "draws": draws,
         "shard_rows": shard_rows,
-        "fit_rows": manifest["options"]["fit_rows"],
+        "fit_rows": min(fit_rows, n_rows),
         "file_mb": round(data.stat().st_size / 1e6, 1),
         "imputed_cells": counts["imputed"],
         "training_seconds": round(manifest["rounds"][0]["training_seconds"], 1),
@@ -59,6 +66,7 @@ def main() -> None:
     parser.add_argument("--quality", default="fast")
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--shard-rows", type=int, default=50_000)
+    parser.add_argument("--fit-rows", type=int, default=100_000)
     parser.add_argument("--limit-gb", type=float, default=8.0)
     parser.add_argument("--output", type=Path, default=HERE / "results.json")
     options = parser.parse_args()
@@ -70,6 +78,7 @@ def main() -> None:
             options.quality,
             options.draws,
             options.shard_rows,
+            options.fit_rows,
         )
     found["limit_gb"] = options.limit_gb
     options.output.write_text(json.dumps(found, indent=2) + "\n")

@@ -104,9 +104,13 @@ def impute_shard(
     return record
 
 
-@functools.lru_cache(maxsize=1)
 def _loaded(model: Path, device: str) -> TabSODAImputer:
-    """Load the model once per process."""
+    """Load the model once per process; again where another one took its place."""
+    return _loaded_once(model, device, (model / "model.safetensors").stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded_once(model: Path, device: str, written: int) -> TabSODAImputer:
     from tabsoda.imputer import TabSODAImputer
 
     return TabSODAImputer.load(model, device)

@@ -1,0 +1,250 @@
+"""Rows in shards: the same imputations as in one call, whoever computes them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from tabsoda._internal.randomness import count_occurrences, row_keys
+from tabsoda.datasets import make_survey
+from tabsoda.errors import InputError, OutputExistsError
+from tabsoda.imputer import TabSODAImputer
+from tabsoda.reading import read_survey
+from tabsoda.scale import impute_shards
+from tabsoda.scale.parquet_rows import ParquetRows
+from tabsoda.scale.row_sample import raw_hashes, sample_positions
+from tabsoda.schema.files import save_schema
+
+TINY = {
+    "training": {"max_steps": 20, "min_epoch_steps": 10},
+    "backbone": {"width": 16},
+    "experts": {"trees": "quick"},
+}
+TABLES = ("point", "point_median", "imputations/001", "imputations/002", "states")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A file in which every fourth row is there twice, far apart, with rules and description."""
+    folder = tmp_path_factory.mktemp("shards")
+    survey = make_survey(400, 14, seed=3, nonresponse=0.2)
+    # Without its case numbers, so that equal rows are equal.
+    frame = survey.to_frame().drop("CASEID")
+    frame = pl.concat([frame, frame[::4]])
+    frame.write_parquet(folder / "survey.parquet", row_group_size=130)
+    schema = type(survey.schema())(tuple(c for c in survey.schema() if c.name != "CASEID"))
+    save_schema(schema, folder / "survey.toml")
+    survey.rules.to_toml(folder / "rules.toml")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def imputer(place):
+    """Fitted with rules, so that gates and what hangs on them are drawn, too."""
+    from tabsoda.skips.rule_set import RuleSet
+
+    rules = RuleSet.from_toml(place / "rules.toml")
+    new = TabSODAImputer(
+        quality="fast", settings=TINY, description=place / "survey.toml", rules=rules, device="cpu"
+    )
+    return new.fit(place / "survey.parquet")
+
+
+@pytest.fixture(scope="module")
+def in_one_call(place, imputer):
+    return imputer.impute(place / "survey.parquet", m=2)
+
+
+@pytest.fixture(scope="module")
+def sharded(place, imputer):
+    manifest = impute_shards(
+        place / "survey.parquet", imputer, place / "local", m=2, shard_rows=137
+    )
+    return place / "local", manifest
+
+
+def read(folder: Path, table: str) -> pl.DataFrame:
+    return pl.read_parquet(folder / table / "*.parquet")
+
+
+def test_shards_hold_what_one_call_gives(sharded, in_one_call):
+    folder, manifest = sharded
+    expected = {
+        "point": in_one_call.point(),
+        "point_median": in_one_call.point("median"),
+        "imputations/001": in_one_call.complete(1),
+        "imputations/002": in_one_call.complete(2),
+    }
+    assert len(manifest["shards"]) == 4
+    for name, table in expected.items():
+        found = read(folder, name)
+        assert found[".id"].to_list() == list(range(1, 501))
+        assert_frame_equal(found.drop(".id"), table, rel_tol=1e-5)
+    counts = manifest["counts"]
+    assert counts["imputed"] == len(in_one_call.cells.rows)
+    assert manifest["imputed_by_variable"] == in_one_call.counts()
+    skipped = sum(shard["routing"]["followers"] for shard in manifest["shards"])
+    assert skipped == in_one_call.routing.followers > 0
+
+
+def test_equal_rows_in_different_shards_get_different_draws(sharded):
+    folder, _ = sharded
+    first, states = read(folder, "imputations/001"), read(folder, "states")
+    twice = states[::4][:100]
+    assert_frame_equal(twice.drop(".id"), states[400:].drop(".id"))
+    originals = first[::4][:100].drop(".id", "FINALWGT")
+    copies = first[400:].drop(".id", "FINALWGT")
+    differing = sum(int((originals[name] != copies[name]).sum()) for name in originals.columns)
+    assert differing > 20
+
+
+def test_occurrences_counted_outside_give_the_keys_of_one_call():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2, (200, 3)).astype(float)
+    states = np.zeros(values.shape, dtype=np.uint8)
+    whole = row_keys(values, states)
+    from tabsoda._internal.randomness import row_hashes
+
+    counted = count_occurrences(row_hashes(values, states))
+    parts = [row_keys(values[p], states[p], counted[p]) for p in np.split(np.arange(200), [70, 90])]
+    assert np.array_equal(np.concatenate(parts), whole)
+    assert len(np.unique(whole)) == 200
+
+
+@pytest.mark.slow
+def test_processes_give_what_one_process_gives(place, imputer, sharded):
+    impute_shards(
+        place / "survey.parquet",
+        imputer,
+        place / "joblib",
+        m=2,
+        shard_rows=137,
+        engine="joblib",
+        jobs=2,
+    )
+    for name in TABLES:
+        assert_frame_equal(read(place / "joblib", name), read(sharded[0], name), check_exact=True)
+
+
+def test_the_sample_depends_on_what_rows_hold_alone(place, tmp_path):
+    frame = pl.read_parquet(place / "survey.parquet")[:400]
+    frame = frame.with_columns(pl.Series("who", [f"name {n}" for n in range(400)]))
+    shuffled = frame.sample(fraction=1.0, shuffle=True, seed=5).select(sorted(frame.columns))
+    frame.write_parquet(tmp_path / "a.parquet")
+    shuffled.write_parquet(tmp_path / "b.parquet")
+    chosen = []
+    for name, shard_rows in (("a", 400), ("b", 33)):
+        source = ParquetRows.open(tmp_path / f"{name}.parquet")
+        positions = sample_positions(source, 90, shard_rows, seed=1)
+        taken = source.take(positions, shard_rows)
+        assert taken.height == 90
+        chosen.append(set(taken["who"]))
+    assert chosen[0] == chosen[1]
+    source = ParquetRows.open(tmp_path / "a.parquet")
+    other = source.take(sample_positions(source, 90, 400, seed=2), 400)
+    assert set(other["who"]) != chosen[0]
+
+
+def test_hashes_tell_nulls_texts_and_numbers_apart():
+    frame = pl.DataFrame(
+        {
+            "a": [1.0, 1.0, None, 0.0, 1.0],
+            "b": ["x", "y", "x", "x", None],
+            "c": [True, True, True, True, True],
+        }
+    )
+    assert len(set(raw_hashes(frame, 0))) == 5
+    assert raw_hashes(frame, 0)[1:3].tolist() == raw_hashes(frame[1:3], 0).tolist()
+
+
+def test_fits_on_a_sample_and_goes_on_after_the_last_finished_shard(place, tmp_path, monkeypatch):
+    from tabsoda.scale import shard_task
+
+    new = TabSODAImputer(
+        quality="fast", settings=TINY, description=place / "survey.toml", device="cpu"
+    )
+    arguments = (place / "survey.parquet", new, tmp_path / "out")
+    options = {"m": 1, "shard_rows": 200, "fit_rows": 250}
+    done = []
+    true_tables = shard_task._tables
+
+    def fails_in_the_second(result, imputer, shard):
+        if shard.number == 1:
+            raise KeyboardInterrupt
+        done.append(shard.number)
+        return true_tables(result, imputer, shard)
+
+    monkeypatch.setattr(shard_task, "_tables", fails_in_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        impute_shards(*arguments, **options)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    again = TabSODAImputer(**new.get_params(deep=False))
+    with pytest.raises(OutputExistsError, match="another command"):
+        impute_shards(arguments[0], again, arguments[2], **{**options, "m": 2})
+
+    def counted(result, imputer, shard):
+        done.append(shard.number)
+        return true_tables(result, imputer, shard)
+
+    monkeypatch.setattr(shard_task, "_tables", counted)
+    again = TabSODAImputer(**new.get_params(deep=False))
+    manifest = impute_shards(arguments[0], again, arguments[2], **options)
+    assert done == [0, 1, 2]
+    assert read(tmp_path / "out", "point").height == 500
+    [sampled] = [e for e in manifest["events"] if e["decision"].startswith("fitted on a sample")]
+    assert sampled["detail"].startswith("250 of 500 rows")
+    written = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert written["counts"] == manifest["counts"]
+    assert set(written["outputs_sha256"]) == set(manifest["outputs_sha256"])
+    before = read(tmp_path / "out", "imputations/001")
+    with pytest.raises(OutputExistsError, match="finished result"):
+        impute_shards(arguments[0], again, arguments[2], **options)
+    other = TabSODAImputer(**{**new.get_params(deep=False), "random_state": 9})
+    impute_shards(arguments[0], other, arguments[2], **options, force=True)
+    assert not before.equals(read(tmp_path / "out", "imputations/001"))
+
+
+def test_bad_input_is_told_before_any_work(place, tmp_path):
+    data = place / "survey.parquet"
+    with pytest.raises(InputError, match=r"cannot be read in shards"):
+        impute_shards(tmp_path / "survey.csv", None, tmp_path / "out")
+    with pytest.raises(InputError, match="rows in a shard"):
+        impute_shards(data, None, tmp_path / "out", shard_rows=0)
+    with pytest.raises(InputError, match="fit_rows"):
+        impute_shards(data, None, tmp_path / "out", fit_rows=1)
+    frame = pl.read_parquet(data)
+    frame.with_row_index(".id").write_parquet(tmp_path / "named.parquet")
+    with pytest.raises(InputError, match=r"\.id"):
+        impute_shards(tmp_path / "named.parquet", None, tmp_path / "out")
+    pl.DataFrame({"AGE": [True]}).write_parquet(tmp_path / "mask.parquet")
+    with pytest.raises(InputError, match="another number of rows"):
+        impute_shards(data, None, tmp_path / "out", skip_mask=tmp_path / "mask.parquet")
+    (tmp_path / "cut.parquet").write_bytes(data.read_bytes()[:500])
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        impute_shards(tmp_path / "cut.parquet", None, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_value_that_a_later_shard_alone_holds_is_named(place, imputer, tmp_path):
+    frame = pl.read_parquet(place / "survey.parquet")
+    survey = read_survey(frame, place / "survey.toml")
+    name = next(c.name for c in survey.schema.questions if c.is_categorical)
+    wrong = frame.with_columns(
+        pl.when(pl.int_range(pl.len()) == 450).then(99).otherwise(pl.col(name)).alias(name)
+    )
+    wrong.write_parquet(tmp_path / "wrong.parquet")
+    with pytest.raises(InputError, match="'99'") as told:
+        impute_shards(tmp_path / "wrong.parquet", imputer, tmp_path / "out", shard_rows=137)
+    assert name in str(told.value)
+    manifest = impute_shards(
+        tmp_path / "wrong.parquet",
+        imputer,
+        tmp_path / "lenient",
+        m=0,
+        shard_rows=137,
+        unlisted="missing",
+    )
+    assert any(event["decision"].startswith("unlisted values") for event in manifest["events"])
