@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT ?= demo-out
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-tools test-all check format tables clean
+.PHONY: help demo test test-tools test-all check format tables docs clean
 
 help:            ## list the commands
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -52,5 +52,8 @@ format: $(READY) ## reformat the code
 tables: $(READY) ## rebuild the tables and pictures of the documentation from results
 	$(BIN)/python benchmarks/imputation/make_tables.py
 
+docs: $(READY)   ## build the documentation as a site, into site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
 clean:           ## remove the environment and what runs left behind
-	rm -rf $(VENV) $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OUT) site .pytest_cache .mypy_cache .ruff_cache .hypothesis

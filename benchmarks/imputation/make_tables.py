@@ -4,13 +4,17 @@
 
 Reads benchmarks/imputation/results/*.json and benchmarks/miner/results.json; writes docs/tables/
 and fills the markers `<!-- table: STUDY/TABLE --> ... <!-- end -->` of docs/results.md and
-README.md.
+README.md, and what stands between `<!-- results:begin -->` and `<!-- results:end -->`: the mined
+skips by the default screen, and the mean over the surveys of each study.
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tabsoda._internal.files import write_text
+from tabsoda.errors import InputError
 from tabsoda.evaluation.report import fill_page, study_tables, write_plots
 from tabsoda.evaluation.table_formats import Table, write_all
 from tabsoda.evaluation.tables import miner_table
@@ -20,6 +24,7 @@ RESULTS = ROOT / "benchmarks" / "imputation" / "results"
 MINER = ROOT / "benchmarks" / "miner" / "results.json"
 TABLES = ROOT / "docs" / "tables"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
+BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->"
 
 
 def main() -> None:
@@ -38,10 +43,30 @@ def main() -> None:
     for page in PAGES:
         if page.is_file():
             text = page.read_text(encoding="utf-8")
-            filled = fill_page(text, tables)
+            filled = fill_results(fill_page(text, tables), tables)
             if filled != text:
                 write_text(page, filled)
     print(f"{len(tables)} tables are in {TABLES.relative_to(ROOT)}")
+
+
+def fill_results(text: str, tables: Mapping[str, Table]) -> str:
+    """Put the main results between the markers of a page; a page without them stays as it is."""
+    if BEGIN not in text:
+        return text
+    before, _, rest = text.partition(BEGIN)
+    if END not in rest:
+        raise InputError("The page opens the results and does not end them", expected=END)
+    shown = [table for name, table in tables.items() if name.endswith("/mar-mean")]
+    if "miner" in tables:
+        shown.append(_default_screen(tables["miner"]))
+    return f"{before}{BEGIN}{write_all(shown, 'md').rstrip()}\n{END}{rest.partition(END)[2]}"
+
+
+def _default_screen(miner: Table) -> Table:
+    """Keep the rows of the default screen, and leave out the column that says so."""
+    rows = [row for row in miner.rows if row[1].text == "purity"]
+    header = miner.header[:1] + miner.header[2:]
+    return replace(miner, header=header, rows=tuple(row[:1] + row[2:] for row in rows), left=1)
 
 
 def _write(name: str, tables: list[Table]) -> None:

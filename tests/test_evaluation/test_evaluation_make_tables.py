@@ -45,7 +45,14 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
         "# Results\n\n<!-- table: demo/mar -->\n<!-- end -->\n\n<!-- table: miner -->\noutdated\n"
         "<!-- end -->\n"
     )
+    readme = tmp_path / "README.md"
+    readme.write_text("Before\n<!-- results:begin -->\nold\n<!-- results:end -->\nAfter\n")
     script.main()
+    shown = readme.read_text()
+    assert shown.startswith("Before\n<!-- results:begin -->\n**Skip masks")
+    assert shown.endswith("|\n<!-- results:end -->\nAfter\n")
+    assert "| s | 9 | 3 | 4 | 0.250 |" in shown
+    assert "old" not in shown
     text = page.read_text()
     mean = sum(
         cell["metrics"]["all"]["nominal_accuracy"]
@@ -57,6 +64,12 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
     assert "outdated" not in text
     tables = tmp_path / "docs" / "tables"
     assert {path.suffix for path in tables.iterdir()} == {".md", ".tex", ".html", ".svg"}
-    before = {path: path.read_bytes() for path in [page, *tables.iterdir()]}
+    before = {path: path.read_bytes() for path in [page, readme, *tables.iterdir()]}
     script.main()
-    assert before == {path: path.read_bytes() for path in [page, *tables.iterdir()]}
+    assert before == {path: path.read_bytes() for path in [page, readme, *tables.iterdir()]}
+
+
+def test_results_need_both_markers(script):
+    with pytest.raises(script.InputError, match="does not end them"):
+        script.fill_results("<!-- results:begin -->\n", {})
+    assert script.fill_results("nothing marked", {}) == "nothing marked"
