@@ -20,6 +20,7 @@ QUICK = {
     "training.calibration_steps": "5",
     "sampler.steps": "4",
     "em.rounds": "2",
+    "experts.trees": "quick",
 }
 
 

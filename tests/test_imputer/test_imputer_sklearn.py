@@ -21,6 +21,7 @@ TINY = {
     "backbone": {"width": 8},
     "training": {"max_steps": 4, "min_epoch_steps": 2},
     "sampler": {"steps": 2, "chains": 1},
+    "experts": {"trees": "quick"},
 }
 
 

@@ -24,8 +24,10 @@ DESCRIPTION = [
 ]
 
 
-def imputer(**options):
-    return TabSODAImputer(settings=TINY, random_state=1, **options)
+def imputer(changes=None, **options):
+    # The paper's network has no trees beside it.
+    trees = {} if options.get("preset") else {"experts": {"trees": "quick"}}
+    return TabSODAImputer(settings=TINY | trees | (changes or {}), random_state=1, **options)
 
 
 @pytest.fixture(scope="module")
@@ -190,11 +192,13 @@ def test_drawn_numbers_are_numbers_that_somebody_answered(quality):
     noise = np.random.default_rng(0).normal(size=120)
     frame = pl.DataFrame({"n": pl.Series(values, dtype=pl.Int8), "x": noise})
     description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
-    result = imputer(quality=quality, description=description).fit(frame).impute(frame, m=5)
+    enough = {"training": {"max_steps": 200, "min_epoch_steps": 50, "learning_rate": 0.01}}
+    maker = imputer(enough, quality=quality, description=description)
+    result = maker.fit(frame).impute(frame, m=5)
     drawn = [v for table in result for v in table["n"].to_list()[5::6]]
     assert set(drawn) == {0, 127}
     # One in five answers is 127, and nothing else tells which.
-    assert 0.05 < np.mean(np.array(drawn) == 127) < 0.45
+    assert 0.05 < np.mean(np.array(drawn) == 127) < 0.4
     assert all(0 <= value <= 127 for value in result.point()["n"].to_list())
 
 
