@@ -12,6 +12,8 @@ QUALITIES = ("fast", "balanced", "best")
 # The presets are made for tables of about this many rows.
 _USUAL_ROWS = 4000
 _FEW_ROWS = 2000
+_SOME_ROWS = 10_000
+_MANY_ROWS = 20_000
 _MANY_COLUMNS = 100
 
 
@@ -24,8 +26,9 @@ def settings_for(
     """Return the settings of a quality or another preset, for a table of this size.
 
     More rows can teach more: steps grow with their root, up to four times, and wide tables get a
-    wider network. Few rows are learned by heart: the network shrinks and drops out more. Training
-    stops anyway where held-out cells are no longer better predicted.
+    wider network. Few rows are learned by heart: the network shrinks and drops out more, and
+    ``"best"`` averages three networks. Training stops anyway where held-out cells are no longer
+    better predicted.
 
     Parameters
     ----------
@@ -49,6 +52,8 @@ def settings_for(
 def _sized(settings: Settings, n_rows: int, n_columns: int) -> dict[str, dict[str, Any]]:
     training, backbone = settings.training, settings.backbone
     growth = min(max(math.sqrt(n_rows / _USUAL_ROWS), 0.5), 4.0)
+    if backbone.name == "tokens":
+        growth = min(growth, 2.0)
     steps = 50 * round((training.max_steps or 1000) * growth / 50)
     sized: dict[str, dict[str, Any]] = {"training": {"max_steps": steps}, "backbone": {}}
     if n_rows < _FEW_ROWS:
@@ -56,6 +61,11 @@ def _sized(settings: Settings, n_rows: int, n_columns: int) -> dict[str, dict[st
         sized["temperature"] = {"held_out_share": 0.1}
         if backbone.name == "embedding":
             sized["backbone"] |= {"width": 128, "depth": 1, "dropout": 0.5}
-    elif n_columns > _MANY_COLUMNS and backbone.name == "embedding":
+    if backbone.name == "tokens" and n_rows <= _SOME_ROWS:
+        sized["backbone"]["members"] = 3
+    if n_rows > _MANY_ROWS:
+        # A network has enough to learn from there, and trees take long.
+        sized["experts"] = {"trees": "quick"}
+    if n_columns > _MANY_COLUMNS and n_rows >= _FEW_ROWS and backbone.name == "embedding":
         sized["backbone"]["width"] = 2 * backbone.width
     return sized

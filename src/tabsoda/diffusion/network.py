@@ -62,15 +62,19 @@ class SeededDropout(nn.Module):
         super().__init__()
         self.share = share
         self.generator: torch.Generator | None = None
+        # First and last row, and number, where x is only part of the batch that is drawn for.
+        self.part: tuple[int, int, int] | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Drop units in training; change nothing in evaluation."""
         if not self.training or self.share == 0:
             return x
+        first, last, n_rows = self.part or (0, 1, 1)
+        units = x.numel() // (last - first)
         # Eight units share one drawn integer: on a CPU the draws would cost more than the layer.
-        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64, device=x.device)
+        words = torch.empty(-(-units * n_rows // 8), dtype=torch.int64, device=x.device)
         words.random_(-(2**63), 2**63 - 1, generator=self.generator)
-        drawn = words.view(torch.uint8)[: x.numel()]
+        drawn = words.view(torch.uint8)[units * first : units * last]
         kept = (drawn.view(x.shape) >= round(256 * self.share)).to(x.dtype)
         return x * (kept * (1 / (1 - round(256 * self.share) / 256)))
 
@@ -136,8 +140,16 @@ class MLPBackbone(Backbone):
         return self.read_out(hidden), hidden
 
 
-def seed_dropout(network: nn.Module, generator: torch.Generator | None) -> None:
-    """Let every dropout layer of a network draw from this generator (on the network's device)."""
+def seed_dropout(
+    network: nn.Module,
+    generator: torch.Generator | None,
+    part: tuple[int, int, int] | None = None,
+) -> None:
+    """Let every dropout layer of a network draw from this generator (on the network's device).
+
+    ``part`` is the first row, the one after the last, and the number of rows of the whole batch,
+    where the network sees a part of it; noise is that of the whole.
+    """
     for module in network.modules():
         if isinstance(module, SeededDropout):
-            module.generator = generator
+            module.generator, module.part = generator, part

@@ -6,6 +6,7 @@ Needs torch, numpy and scipy alone.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,12 +140,21 @@ class Engine:
             check_memory(data)
             state: EMState | None = saved.load(model, events) if saved else None
             state = state or initial_state(model, data)
-            state = run_em(model, data, state, events, after_round=after_round, report=report)
+            shown = without_cells(ordered, held_out)
             estimator = None
-            if model.heads is not None:
-                shown = without_cells(ordered, held_out)
-                experts = fit_experts(shown, settings, seed, weights)
-                estimator = Estimator.fit(model, data, shown, experts, events)
+            with ThreadPoolExecutor(1) as beside:
+                growing = None
+                if chosen.type == "cuda":
+                    # While a GPU trains the network, the processor can grow the trees.
+                    growing = beside.submit(fit_experts, shown, settings, seed, weights)
+                state = run_em(model, data, state, events, after_round=after_round, report=report)
+                if model.heads is not None:
+                    experts = (
+                        fit_experts(shown, settings, seed, weights)
+                        if growing is None
+                        else growing.result()
+                    )
+                    estimator = Estimator.fit(model, data, shown, experts, events)
         return cls(table.columns, model, state.history, events, estimator)
 
     def impute(

@@ -14,8 +14,10 @@ from tabsoda.em.calibration import calibrate_cutpoints
 from tabsoda.em.held_out_loss import held_out_loss
 from tabsoda.em.model import Model, diverged, new_denoiser
 from tabsoda.em.optimizer_step import OptimizerSteps
+from tabsoda.em.processes import Processes
 from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss, compiled_batch_loss
 from tabsoda.em.working_table import WorkingTable
+from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 
 # Tells how far a round's training is: report(done, total).
@@ -68,19 +70,30 @@ def train_denoiser(
     if settings.max_steps is not None:
         steps_per_epoch = min(steps_per_epoch, settings.max_steps)
         max_epochs = min(max_epochs, settings.max_steps // steps_per_epoch)
+    processes = _helped_by(model)
+    mine = (0, batch_size) if processes is None else processes.share(batch_size)
     seed_dropout(
-        model.denoiser, torch_generator(model.seed, "dropout", round_number, device=model.device)
+        model.denoiser,
+        torch_generator(model.seed, "dropout", round_number, device=model.device),
+        None if processes is None else (*mine, batch_size),
     )
     model.denoiser.train()
 
     def loss_of(rows: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        return batch_loss(model, data, targets, rows, keys).total
+        return batch_loss(model, data, targets, rows[slice(*mine)], keys, processes).total
 
     def fused_loss_of(rows: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
         return compiled_batch_loss()(model, data, targets, rows, keys).total
 
     steps = OptimizerSteps(
-        model, loss_of, fused_loss_of, batch_size, len(NOISE_USES), steps_per_epoch, events
+        model,
+        loss_of,
+        fused_loss_of,
+        batch_size,
+        len(NOISE_USES),
+        steps_per_epoch,
+        events,
+        processes,
     )
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
         steps.optimizer, factor=settings.plateau_factor, patience=settings.plateau_patience
@@ -115,6 +128,8 @@ def train_denoiser(
             # A NaN of the steps must not hide behind a finite average of weights.
             judged = held_out_loss(model, data, weights, targets.column_weights)
             loss = judged if math.isfinite(loss) else loss
+        if processes is not None:
+            loss = processes.agreed(loss, model.device)
         if not math.isfinite(loss):
             raise diverged(model, f"the loss became {loss} in round {round_number}, epoch {epoch}")
         losses.append(loss)
@@ -140,6 +155,18 @@ def train_denoiser(
         "loss": best,
         "losses": losses,
     }
+
+
+def _helped_by(model: Model) -> Processes | None:
+    """Return the processes that train side by side; raise where the network cannot."""
+    processes = Processes.joined()
+    if processes is not None and model.heads is None:
+        raise InputError(
+            "Only the qualities fast, balanced and best train in several processes",
+            found=f"{processes.size} processes, and settings without decoder heads",
+            next_step="Leave out the preset, or start one process",
+        )
+    return processes
 
 
 def cosine_rate(rate: float, epoch: int, max_epochs: int) -> float:

@@ -12,6 +12,7 @@ import torch
 
 from tabsoda.diffusion.network import SeededDropout
 from tabsoda.em.model import Model
+from tabsoda.em.processes import Processes
 from tabsoda.events import EventLog
 
 # loss_of(rows, keys) returns a tensor of shape ().
@@ -35,6 +36,8 @@ class OptimizerSteps:
         Fix the shapes of a step.
     steps_per_epoch : int
     events : EventLog
+    processes : Processes, optional
+        Who else trains; the loss is then only this process's part, and gradients are summed.
     """
 
     def __init__(
@@ -46,8 +49,10 @@ class OptimizerSteps:
         n_keys: int,
         steps_per_epoch: int,
         events: EventLog,
+        processes: Processes | None = None,
     ) -> None:
         self.model = model
+        self._processes = processes
         self._averages = model.settings.training.average_decay > 0
         self.events = events
         device = model.device
@@ -69,7 +74,10 @@ class OptimizerSteps:
         self._loss = torch.zeros((), device=device)
         self._loss_of = loss_of
         self._graph: torch.cuda.CUDAGraph | None = None
-        if on_gpu:
+        if processes is not None:
+            detail = f"{processes.size} processes, step by step"
+            events.add("train", "batches shared between processes", detail=detail)
+        elif on_gpu:
             self._capture((("compiled", fused_loss_of), ("captured", loss_of)))
 
     def run_epoch(self, rows: torch.Tensor, keys: torch.Tensor, new_share: float) -> float:
@@ -109,6 +117,9 @@ class OptimizerSteps:
         with torch.autocast("cuda", torch.bfloat16, enabled=self._on_gpu):
             loss = self._loss_of(rows, keys)
         loss.backward()
+        if self._processes is not None:
+            self._processes.add_gradients(self.model.denoiser.parameters())
+            loss = self._processes.total(loss)
         self.optimizer.step()
         with torch.no_grad():
             if self._averages:

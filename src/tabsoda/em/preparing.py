@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from tabsoda.em.working_table import hold_out_cells
@@ -18,6 +19,8 @@ from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
     from tabsoda.experts import TreeExperts
+
+_MANY_ROWS = 10_000
 
 
 def latent_columns(table: CodedTable, settings: Settings, events: EventLog) -> NDArray[np.bool_]:
@@ -62,6 +65,8 @@ def fit_experts(
         TreeExpertSettings.named(settings.experts.trees),
         seed,
         row_weights=weights,
+        # Models side by side pay only where each has much to do.
+        n_threads=torch.get_num_threads() if table.shape[0] > _MANY_ROWS else 1,
     )
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import torch
 
 from tabsoda._internal.randomness import keyed_normals, keyed_uniforms
-from tabsoda.diffusion.answer_loss import AnswerTargets, answer_loss
+from tabsoda.diffusion.answer_loss import AnswerLoss, AnswerTargets, answer_loss
 from tabsoda.diffusion.noise import noisy_state, training_noise
 from tabsoda.diffusion.objective import LossTerms, Targets
 from tabsoda.em.model import Model
+from tabsoda.em.processes import Processes
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.setting_groups import TrainingSettings
 
@@ -42,7 +43,12 @@ class RoundTargets:
 
 
 def batch_loss(
-    model: Model, data: WorkingTable, targets: RoundTargets, rows: torch.Tensor, keys: torch.Tensor
+    model: Model,
+    data: WorkingTable,
+    targets: RoundTargets,
+    rows: torch.Tensor,
+    keys: torch.Tensor,
+    processes: Processes | None = None,
 ) -> LossTerms:
     """Return the objective on some rows, Eq. (tabsoda_loss); free of host synchronisation.
 
@@ -53,6 +59,9 @@ def batch_loss(
     targets : RoundTargets
     rows : int64 tensor, shape (B,)
     keys : int64 tensor, shape (len(NOISE_USES),)
+    processes : Processes, optional
+        Who computes the other rows of the batch; what is returned is then these rows' part of the
+        sum. With decoder heads only.
     """
     settings = model.settings
     row_keys, applicable = data.row_keys[rows], data.applicable[rows]
@@ -104,6 +113,10 @@ def batch_loss(
             settings.loss.ranked_probability,
             settings.loss.bins,
         )
+        if processes is not None:
+            of_rows, of_cells = _shares(data.row_weights[rows], answered, processes)
+            reconstruction = of_rows * reconstruction
+            answers = AnswerLoss(*(of_cells * part for part in answers))
         return LossTerms(
             settings.loss.reconstruction * reconstruction + answers.total,
             reconstruction,
@@ -205,6 +218,15 @@ def answer_targets(
         weight.index_select(1, columns),
         weight.index_select(1, objective.continuous_columns),
     )
+
+
+def _shares(
+    row_weight: torch.Tensor, answered: AnswerTargets, processes: Processes
+) -> torch.Tensor:
+    """Return the share of these rows in the weight of all, and of their cells; shape (2,)."""
+    of_cells = answered.level_weight.sum() + answered.number_weight.sum()
+    own = torch.stack([row_weight.sum(), of_cells])
+    return own / processes.total(own).clamp(min=1e-6)
 
 
 def column_balance(data: WorkingTable, balance: str) -> torch.Tensor:

@@ -1,0 +1,147 @@
+"""Fits a model in several processes, on one machine or many, started by torchrun.
+
+    torchrun --nproc-per-node 2 -m tabsoda.scale.torchrun survey.parquet -o model
+
+``tabsoda impute survey.parquet --model model -o imputed`` then imputes with it, in shards or not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from tabsoda.errors import TabSODAError
+
+if TYPE_CHECKING:
+    from tabsoda.imputer_input import PreparedTable
+
+
+@contextmanager
+def training_group() -> Iterator[bool]:
+    """Join the processes that torchrun started, while the block runs; tell whether this is first.
+
+    Every fit within the block shares its batches with the others: all processes must fit the same
+    tables in the same order, and end up with the same models. Outside torchrun nothing happens.
+
+    Examples
+    --------
+    >>> with training_group() as first:
+    ...     first
+    True
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        yield True
+        return
+    import torch
+    from torch import distributed
+
+    on_gpu = torch.cuda.is_available()
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    distributed.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield distributed.get_rank() == 0
+        # Nobody leaves while the first still writes what the others may read.
+        distributed.barrier()
+    finally:
+        distributed.destroy_process_group()
+
+
+def fit_together(
+    data: Path,
+    /,
+    *,
+    model: Annotated[Path, Parameter(name=["--output", "-o"])],
+    survey: Path | None = None,
+    rules: Path | None = None,
+    skip_mask: Path | None = None,
+    quality: Literal["fast", "balanced", "best"] = "balanced",
+    changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    seed: int = 0,
+    fit_rows: int | None = None,
+    device: str = "auto",
+) -> None:
+    """Fit a model, every batch shared between the processes, and save it.
+
+    Parameters
+    ----------
+    data
+        The survey.
+    model
+        Folder to save the model to.
+    survey
+        Its description.
+    rules
+        Routing rules, reviewed.
+    skip_mask
+        Which cells are skips.
+    quality
+        How much time to spend.
+    changes
+        A setting that differs, such as training.max_steps=500; may be repeated.
+    seed
+        The same seed gives the same model, up to rounding.
+    fit_rows
+        Fit on so many rows at most, chosen by what they hold; Parquet only.
+    device
+        auto, cpu or cuda.
+    """
+    from tabsoda._internal.files import refuse_to_overwrite
+    from tabsoda.cli.impute_rules import require_review
+    from tabsoda.cli.impute_settings import parse_settings
+    from tabsoda.imputer import TabSODAImputer
+    from tabsoda.skips.rule_set import RuleSet
+
+    refuse_to_overwrite(model, force=False)
+    imputer = TabSODAImputer(
+        quality=quality, settings=parse_settings(changes), random_state=seed, device=device
+    )
+    if rules is not None:
+        imputer.rules = RuleSet.from_toml(rules)
+        require_review(imputer.rules, str(rules), accept_all=False)
+    prepared = _prepared(data, survey, skip_mask, fit_rows, seed)
+    if imputer.rules is not None:
+        prepared = prepared.with_rules(imputer.rules)
+    with training_group() as first:
+        imputer.fit(prepared)
+        if first:
+            imputer.save(model)
+
+
+def _prepared(
+    data: Path, survey: Path | None, skip_mask: Path | None, fit_rows: int | None, seed: int
+) -> PreparedTable:
+    from tabsoda.imputer_input import prepare
+    from tabsoda.scale.parquet_rows import ParquetRows
+    from tabsoda.scale.row_sample import sample_positions
+    from tabsoda.scale.shard_task import read_prepared
+
+    if fit_rows is None:
+        return prepare(data, survey, skip_mask, None)
+    source, block = ParquetRows.open(data), 50_000
+    chosen = sample_positions(source, fit_rows, block, seed)
+    mask = None if skip_mask is None else ParquetRows.open(skip_mask).take(chosen, block)
+    return read_prepared(source.take(chosen, block), survey, mask, "error")
+
+
+def main() -> None:
+    """Run the fit; exit with the error's code on bad input."""
+    app = App(name="tabsoda.scale.torchrun", help_format="plaintext")
+    app.default(fit_together)
+    try:
+        app(result_action="return_value")
+    except TabSODAError as error:
+        from tabsoda.cli.console import show_error
+
+        show_error(error)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
