@@ -1,0 +1,191 @@
+"""The blend finds what it should: shares of a mixture, temperatures of a distortion."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabsoda.em.blending import Blend, CellAnswers, fit_blend, tempered
+from tabsoda.events import EventLog
+
+N_ROWS, N_COLUMNS, N_LEVELS = 4000, 4, 3
+ORDERED = np.array([False, False, True, True])
+
+
+def probabilities(seed, spread=1.5, n_rows=N_ROWS):
+    logits = spread * np.random.default_rng(seed).normal(size=(n_rows, N_COLUMNS, N_LEVELS))
+    raised = np.exp(logits)
+    # The last column has two levels, the third is padding.
+    raised[:, -1, 2] = 0.0
+    return raised / raised.sum(axis=2, keepdims=True)
+
+
+def sampled(given, seed):
+    uniforms = np.random.default_rng(seed).random((*given.shape[:2], 1))
+    return (given.cumsum(axis=2)[..., :-1] < uniforms).sum(axis=2)
+
+
+def fitted(network, experts, levels, numbers=None, held_out=None, number_held_out=None, log=None):
+    numbers = np.zeros((levels.shape[0], 0)) if numbers is None else numbers
+    held_out = np.ones(levels.shape, dtype=bool) if held_out is None else held_out
+    if number_held_out is None:
+        number_held_out = np.ones(numbers.shape, dtype=bool)
+    log = EventLog() if log is None else log
+    return fit_blend(network, experts, levels, held_out, numbers, number_held_out, ORDERED, log)
+
+
+def answers(given, numbers=None):
+    return CellAnswers(given, np.zeros((given.shape[0], 0)) if numbers is None else numbers)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.5, 0.8])
+def test_shares_recover_a_known_mixture(share):
+    network, experts = probabilities(1), probabilities(2)
+    levels = sampled((1 - share) * network + share * experts, 3)
+    blend = fitted(answers(network), answers(experts), levels)
+    np.testing.assert_allclose(blend.level_share, share, atol=0.07)
+    np.testing.assert_allclose(blend.temperatures, 1.0, atol=0.1)
+
+
+def test_nominals_and_ordinals_have_shares_of_their_own():
+    network, experts = probabilities(1), probabilities(2)
+    truth = np.where(ORDERED[:, None], 0.1 * network + 0.9 * experts, network)
+    blend = fitted(answers(network), answers(experts), sampled(truth, 3))
+    assert (blend.level_share[ORDERED] > 0.8).all()
+    assert (blend.level_share[~ORDERED] < 0.1).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_shares_of_numbers_are_those_of_least_squares(share):
+    rng = np.random.default_rng(0)
+    network, experts = rng.normal(size=(2, N_ROWS, 2))
+    numbers = (1 - share) * network + share * experts + 0.3 * rng.normal(size=(N_ROWS, 2))
+    given = probabilities(1)
+    blend = fitted(answers(given, network), answers(given, experts), sampled(given, 3), numbers)
+    np.testing.assert_allclose(blend.number_share, share, atol=0.03)
+    assert ((blend.number_share >= 0) & (blend.number_share <= 1)).all()
+
+
+def test_the_blend_takes_the_one_who_knows():
+    rng = np.random.default_rng(0)
+    noise = probabilities(1)
+    levels = sampled(probabilities(2), 3)
+    perfect = np.full(noise.shape, 1e-3)
+    np.put_along_axis(perfect, levels[..., None], 1.0, axis=2)
+    perfect[:, -1, 2] = 0.0
+    perfect /= perfect.sum(axis=2, keepdims=True)
+    numbers = rng.normal(size=(N_ROWS, 2))
+    told, guessed = numbers + 0.01 * rng.normal(size=numbers.shape), rng.normal(size=numbers.shape)
+    knows, guesses = answers(perfect, told), answers(noise, guessed)
+    by_experts = fitted(guesses, knows, levels, numbers)
+    by_network = fitted(knows, guesses, levels, numbers)
+    assert (by_experts.level_share > 0.95).all()
+    assert (by_experts.number_share > 0.99).all()
+    assert (by_network.level_share < 0.05).all()
+    assert (by_network.number_share < 0.01).all()
+    blended = by_experts.apply(guesses, knows)
+    assert (blended.probabilities.argmax(axis=2) == levels).all()
+
+
+@pytest.mark.parametrize("temperature", [0.6, 1.0, 2.0])
+def test_temperatures_undo_a_known_distortion(temperature):
+    truth = probabilities(1, spread=1.0)
+    # What was sharpened by t must be flattened by t again.
+    said = tempered(truth, np.full(N_COLUMNS, 1 / temperature))
+    blend = fitted(answers(said), None, sampled(truth, 3))
+    np.testing.assert_allclose(np.log(blend.temperatures), np.log(temperature), atol=0.12)
+    calibrated = blend.apply(answers(said), None).probabilities
+    assert np.abs(calibrated - truth).mean() < 0.02
+
+
+def test_without_experts_nothing_is_blended():
+    given = probabilities(1)
+    numbers = np.random.default_rng(0).normal(size=(N_ROWS, 1))
+    log = EventLog()
+    blend = fitted(answers(given, numbers), None, sampled(given, 3), numbers, log=log)
+    assert not blend.level_share.any()
+    assert not blend.number_share.any()
+    assert len(log) == 0
+    plain = Blend.even(N_COLUMNS, 1).apply(answers(given, numbers), None)
+    np.testing.assert_allclose(plain.probabilities, given, rtol=1e-12)
+    assert np.array_equal(plain.numbers, numbers)
+
+
+def test_the_shares_are_told():
+    log = EventLog()
+    network, experts = probabilities(1), probabilities(2)
+    blend = fitted(answers(network), answers(experts), sampled(experts, 3), log=log)
+    [event] = log
+    assert event.decision == "tree experts blended in"
+    assert f"{blend.level_share[ORDERED].mean():.2f} of ordinals" in event.detail
+    assert "numbers" not in event.detail
+
+
+def test_without_held_out_cells_both_count_the_same():
+    network, experts = probabilities(1), probabilities(2)
+    numbers = np.zeros((N_ROWS, 2))
+    nothing = np.zeros((N_ROWS, N_COLUMNS), dtype=bool)
+    blend = fitted(
+        answers(network, numbers),
+        answers(experts, numbers),
+        sampled(network, 3),
+        numbers,
+        held_out=nothing,
+        number_held_out=np.zeros(numbers.shape, dtype=bool),
+    )
+    assert (blend.level_share == 0.5).all()
+    assert (blend.number_share == 0.5).all()
+    assert (blend.temperatures == 1).all()
+
+
+def test_a_column_without_held_out_cells_follows_its_kind():
+    network, experts = probabilities(1), probabilities(2)
+    held_out = np.ones((N_ROWS, N_COLUMNS), dtype=bool)
+    held_out[:, 1] = False
+    truth = 0.3 * network + 0.7 * experts
+    blend = fitted(answers(network), answers(experts), sampled(truth, 3), held_out=held_out)
+    assert blend.level_share[1] == pytest.approx(blend.level_share[0], abs=0.03)
+    assert blend.level_share[1] == pytest.approx(0.7, abs=0.1)
+
+
+def test_only_held_out_answers_are_read():
+    network, experts = probabilities(1), probabilities(2)
+    rng = np.random.default_rng(0)
+    held_out = rng.random((N_ROWS, N_COLUMNS)) < 0.3
+    numbers = rng.normal(size=(N_ROWS, 2))
+    number_held_out = rng.random(numbers.shape) < 0.3
+    levels = sampled(network, 3)
+    said = answers(network, 0.5 * numbers), answers(experts, numbers + 1)
+    one = fitted(*said, levels, numbers, held_out, number_held_out)
+    other = fitted(
+        *said,
+        np.where(held_out, levels, 0),
+        np.where(number_held_out, numbers, 1e9),
+        held_out,
+        number_held_out,
+    )
+    for name in ("level_share", "number_share", "temperatures"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_few_cells_are_drawn_towards_what_all_columns_say():
+    truth = probabilities(1, spread=1.0)
+    said = tempered(truth, np.full(N_COLUMNS, 0.5))
+    held_out = np.ones((N_ROWS, N_COLUMNS), dtype=bool)
+    held_out[5:, 0] = False
+    levels = sampled(truth, 3)
+    # Five answers that all contradict what was said would ask for the flattest of all.
+    levels[:5, 0] = said[:5, 0].argmin(axis=1)
+    blend = fitted(answers(said), None, levels, held_out=held_out)
+    assert np.log(blend.temperatures[0]) == pytest.approx(np.log(2.0), abs=0.15)
+
+
+@given(st.integers(0, 1000), st.floats(0.25, 4.0), st.floats(0.0, 1.0))
+def test_what_comes_out_are_probabilities_without_padding(seed, temperature, share):
+    blend = Blend(np.full(N_COLUMNS, share), np.zeros(0), np.full(N_COLUMNS, temperature))
+    network, experts = probabilities(seed, n_rows=20), probabilities(seed + 1, n_rows=20)
+    found = blend.apply(answers(network), answers(experts)).probabilities
+    np.testing.assert_allclose(found.sum(axis=2), 1.0, rtol=1e-9)
+    assert (found[:, -1, 2] == 0).all()
+    mixed = (1 - share) * network + share * experts
+    assert (found.argmax(axis=2) == mixed.argmax(axis=2)).all()
