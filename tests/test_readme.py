@@ -1,83 +1,102 @@
 """What the README shows works as shown."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
 
+from document_blocks import ROOT, blocks, fit_quickly
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 
-ROOT = Path(__file__).resolve().parents[1]
-# Nobody looks at a page or waits for a fit in a test.
-_IN_TESTS = {
-    "review": ("--accept-all",),
-    "impute": ("--set", "training.max_steps=20", "--set", "sampler.steps=8"),
-}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 _FROM_SPSS = README.split("## From SPSS to a pooled regression")[1].split("\n## ")[0]
+_MORE = README.split("\n## More\n")[1].split("\n## ")[0]
+# Nobody waits for a fit in a test, nor for other methods.
+_QUICK = {
+    "impute": ["training.max_steps=20", "sampler.draw_steps=4", "experts.trees=none"],
+    "diagnose": ["training.max_steps=20", "experts.trees=none"],
+}
 
 
-def _blocks(language: str, text: str = README) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+def _python(text: str = README) -> list[str]:
+    return [block.text for block in blocks(text) if block.language == "python"]
 
 
 def _commands(text: str = README) -> list[list[str]]:
-    lines = [line for block in _blocks("sh", text) for line in block.splitlines()]
-    return [shlex.split(line) for line in lines if line.startswith("tabsoda ")]
+    return [command for block in blocks(text) for command in block.commands]
 
 
-def _run_python(blocks: list[str]) -> None:
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+def _run(text: str, *, quick: bool) -> None:
+    for command in _commands(text):
+        changes = [w for s in _QUICK.get(command[1], []) for w in ("--set", s)] if quick else []
+        methods = ["--methods", "mode,tabsoda"] if quick and command[1] == "diagnose" else []
+        main([*command[1:], *changes, *methods])
 
 
-def test_python_blocks_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working directory, with the file that the README begins with."""
     monkeypatch.chdir(tmp_path)
-    _run_python([block for block in _blocks("python") if "TabSODAImputer" not in block])
-
-    assert "PARTNER is skipped when MARITAL is 1 'Married'" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_python_blocks_that_train_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _run_python(_blocks("python"))
-    means = [float(line) for line in capsys.readouterr().out.splitlines()[-3:]]
-
-    assert all(1000 < mean < 6000 for mean in means)
-    assert len(set(means)) == 3
+    make_survey(n_rows=400, seed=1).write("demo-out", formats=("sav",))
+    return tmp_path
 
 
-def test_commands_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tabsoda.cli.demo_imputation.SETTINGS", {"training": {"max_steps": 20}})
-    commands = _commands(README.replace(_FROM_SPSS, ""))
-    for command in commands:
-        main(command[1:])
-
-    assert {command[1] for command in commands} >= {"demo", "inspect", "mine", "check"}
-    assert (tmp_path / "rules.toml").stat().st_size > 0
+def _check_the_way_from_spss(folder: Path, shown: str) -> None:
+    coefficients = re.findall(r"^(AGE|C\(SEX\)\S*) +(-?[\d.]+)", shown, flags=re.MULTILINE)
+    assert [name for name, _ in coefficients] == ["C(SEX)[T.2]", "AGE"]
+    assert "Pooled over 20 imputations" in shown
+    assert "<html" in (folder / "imputed" / "report.html").read_text(encoding="utf-8")
+    assert len(list((folder / "imputed" / "imputations").iterdir())) == 20
 
 
 def test_the_way_from_spss_takes_five_commands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    at_work: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_survey(n_rows=500, seed=1).write("demo-out", formats=("sav",))
-    commands = _commands(_FROM_SPSS)
-    assert [command[1] for command in commands] == ["inspect", "mine", "review", "impute", "pool"]
-    for command in commands:
-        main([*command[1:], *_IN_TESTS.get(command[1], ())])
+    order = ["inspect", "mine", "review", "impute", "pool"]
+    assert [command[1] for command in _commands(_FROM_SPSS)] == order
+    _run(_FROM_SPSS, quick=True)
+    _check_the_way_from_spss(at_work, capsys.readouterr().out)
+    _run(_MORE, quick=True)
+    assert (at_work / "for_stata" / "imputations.do").is_file()
+    assert (at_work / "diagnosis" / "diagnosis.html").is_file()
 
-    assert "C(SEX)" in capsys.readouterr().out
-    assert (tmp_path / "imputed" / "report.html").stat().st_size > 0
-    assert len(list((tmp_path / "imputed" / "imputations").iterdir())) == 20
+
+@pytest.mark.slow
+def test_the_way_from_spss_as_it_stands(at_work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _run(_FROM_SPSS, quick=False)
+    shown = capsys.readouterr().out
+    _check_the_way_from_spss(at_work, shown)
+    # Older people weigh more in the embedded survey, and women less.
+    estimates = dict(re.findall(r"^(AGE|C\(SEX\)\S*) +(-?[\d.]+)", shown, flags=re.MULTILINE))
+    assert float(estimates["AGE"]) > 0 > float(estimates["C(SEX)[T.2]"])
+
+
+def test_the_way_from_spss_takes_fifteen_lines(
+    at_work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit_quickly(monkeypatch)
+    (block,) = _python(_FROM_SPSS)
+    assert len([line for line in block.splitlines() if line.strip()]) <= 15
+    exec(compile(block, "README.md", "exec"), {})
+    shown = capsys.readouterr().out
+    assert "PARTNER is skipped when MARITAL is 1 'Married'" in shown
+    assert "Pooled over 20 imputations" in shown
+    assert "<html" in (at_work / "report.html").read_text(encoding="utf-8")
+
+
+def test_frames_go_in_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit_quickly(monkeypatch)
+    (block,) = _python(_MORE)
+    names: dict = {}
+    exec(compile(block, "README.md", "exec"), names)
+    means = [float(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(set(means)) == 3
+    assert all(1000 < mean < 6000 for mean in means)
+    assert type(names["completed"]) is type(names["frame"])
+    assert names["completed"]["INCOME"].notna().all()
 
 
 @pytest.mark.parametrize("command", _commands(), ids=" ".join)
@@ -89,6 +108,20 @@ def test_help_lists_the_options_shown(
 
     for option in (word for word in command if word.startswith("-")):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", shown), option
+
+
+def test_pictures_are_small() -> None:
+    pictures = [ROOT / path for path in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)]
+    assert {picture.stem for picture in pictures} == {"report", "routing"}
+    for picture in pictures:
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size < 200_000
+
+
+def test_results_are_there() -> None:
+    shown = README.split("<!-- results:begin -->")[1].split("<!-- results:end -->")[0]
+    assert "| TabSODA" in shown
+    assert "Prec." in shown
 
 
 def test_make_targets_exist() -> None:
