@@ -119,3 +119,22 @@ def test_rows_are_drawn_anew_for_each_member_where_asked(
         once = np.isin(np.round(shown.numpy(), 5), np.round(given, 5))
         assert 20 < once.sum() < 80
     assert len(engine.model.members) == 2
+
+
+def test_bootstrap_members_go_on_from_the_first(mixed_table, tiny_settings):
+    settings = tiny_settings(
+        "balanced",
+        backbone={"members": 3, "bootstrap": True},
+        em={"rounds": 1},
+        experts={"trees": "none"},
+    )
+    still = settings.replace(training={"learning_rate": 0.0})
+    first, *others = Engine.fit(mixed_table(), still, seed=1, device="cpu").model.networks
+    for other in others:
+        assert torch.equal(first.backbone.read_out.weight, other.backbone.read_out.weight)
+    engine = Engine.fit(mixed_table(), settings, seed=1, device="cpu")
+    first, second, third = (n.backbone.read_out.weight for n in engine.model.networks)
+    assert not torch.equal(first, second)
+    assert not torch.equal(second, third)
+    # What a member was trained with does not stay in the model.
+    assert engine.model.settings.training == settings.training

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +14,12 @@ from tabsoda.em.model import Model, new_denoiser
 from tabsoda.em.training_batch import RoundTargets
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
+from tabsoda.settings import Settings
+
+# A bootstrap member goes on from the first network for this share of its steps: enough to follow
+# its own rows, and ten of them cost about as much as the first (docs/decisions/0007-draws.md).
+_CONTINUED_SHARE = 0.125
+_FEWEST_STEPS = 50
 
 # Tells how far the members are: report(done, total).
 Report = Callable[[int, int], None]
@@ -27,27 +34,45 @@ def train_members(
 ) -> None:
     """Train the further members that the settings ask for, in place.
 
-    Each starts from other weights, sees other batches and, where asked, rows drawn anew with
-    replacement (as weights, so that every row stays where it is).
+    Each starts from other weights and sees other batches. Bootstrap members go on from the first
+    network instead, with rows drawn anew with replacement (as weights, so that every row stays
+    where it is): what differs between them is then what other rows would have taught.
     """
-    settings = model.settings.backbone
+    settings, whole = model.settings.backbone, model.settings
     first, seed = model.denoiser, model.seed
     for number in range(2, settings.members + 1):
         own = stream_key(seed, "member", number)
         shown = data
         if settings.bootstrap:
             shown = replace(data, row_weights=data.row_weights * _times_drawn(data, own))
-        model.denoiser = new_denoiser(model.codec, model.settings, own, model.heads).to(
-            model.device
-        )
+            model.denoiser, model.settings = copy.deepcopy(first), continued(whole)
+        else:
+            model.denoiser = new_denoiser(model.codec, whole, own, model.heads).to(model.device)
         model.seed = own
         try:
             train_denoiser(model, shown, targets, 1, events)
             model.members.append(model.denoiser)
         finally:
-            model.denoiser, model.seed = first, seed
+            model.denoiser, model.seed, model.settings = first, seed, whole
         if report is not None:
             report(number - 1, settings.members - 1)
+
+
+def continued(settings: Settings) -> Settings:
+    """Return the settings of a bootstrap member: few steps, all in one epoch.
+
+    Held-out cells do not stop it: they would prefer the network it came from.
+
+    Examples
+    --------
+    >>> continued(Settings.preset("balanced")).training.max_steps
+    125
+    """
+    most = settings.training.max_steps or settings.training.max_epochs
+    steps = min(max(round(_CONTINUED_SHARE * most), _FEWEST_STEPS), most)
+    return settings.replace(
+        training={"max_steps": steps, "min_epoch_steps": steps, "monitor": "training_loss"}
+    )
 
 
 def _times_drawn(data: WorkingTable, seed: int) -> torch.Tensor:
