@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from refits import refitted_draw
 
 from tabsoda.baselines.chained_equations import ChainedEquations
 from tabsoda.baselines.contract import SkipView
@@ -21,13 +22,57 @@ N_DRAWS = 10
 Method = Callable[[CodedTable, int], list[Array]]
 
 
-def tabsoda(quality: str, **changes: dict[str, Any]) -> Method:
-    """Draw from the engine; experts enter point estimates alone, so none are grown."""
+_BOOTSTRAP = {"backbone": {"members": N_DRAWS + 1, "bootstrap": True}}
+_last: dict[str, Any] = {}
 
-    def impute(seen: CodedTable, seed: int) -> list[Array]:
+
+def fitted(seen: CodedTable, seed: int, quality: str, changes: dict[str, dict[str, Any]]) -> Engine:
+    """Fit the engine, or give the last one again where the same is asked for.
+
+    Experts enter point estimates alone, so none are grown.
+    """
+    key = (seen.values.tobytes(), seed, quality, repr(changes))
+    if _last.get("key") != key:
         rows, columns = seen.shape
         settings = settings_for(quality, rows, columns, {"experts": {"trees": "none"}, **changes})
-        engine = Engine.fit(seen, settings, seed=seed, device="cpu")
+        _last.update(key=key, engine=Engine.fit(seen, settings, seed=seed, device="cpu"))
+    engine: Engine = _last["engine"]
+    return engine
+
+
+def first_network(seen: CodedTable, seed: int) -> list[Array]:
+    """Draw as without members: the first network is the same with and without them."""
+    engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
+    members = list(engine.model.members)
+    engine.model.members.clear()
+    drawn = [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
+    engine.model.members.extend(members)
+    return drawn
+
+
+def bootstrap(seen: CodedTable, seed: int) -> list[Array]:
+    """Draw from a bootstrap member each; the first network draws nothing."""
+    engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
+    return [engine.draw(seen, number) for number in range(2, N_DRAWS + 2)]
+
+
+def refitted(answers: bool) -> Method:
+    """Draw from a bootstrap member each, and redraw from regressions."""
+
+    def impute(seen: CodedTable, seed: int) -> list[Array]:
+        engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
+        return [
+            refitted_draw(engine, seen, number, answers=answers) for number in range(2, N_DRAWS + 2)
+        ]
+
+    return impute
+
+
+def other(quality: str, **changes: dict[str, Any]) -> Method:
+    """Draw from the engine with other settings."""
+
+    def impute(seen: CodedTable, seed: int) -> list[Array]:
+        engine = fitted(seen, seed, quality, changes)
         return [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
 
     return impute
@@ -53,12 +98,12 @@ def mode_mean(seen: CodedTable, seed: int) -> list[Array]:
 
 
 METHODS: dict[str, Method] = {
-    "balanced": tabsoda("balanced"),
-    "fast": tabsoda("fast"),
-    "balanced, 5 bootstrap members": tabsoda(
-        "balanced", backbone={"members": 5, "bootstrap": True}
-    ),
-    "reverse": tabsoda("balanced", sampler={"draws": "reverse"}),
+    "balanced": first_network,
+    "balanced, bootstrap": bootstrap,
+    "balanced, refitted": refitted(answers=False),
+    "balanced, refitted with answers": refitted(answers=True),
+    "fast": other("fast"),
+    "balanced, reverse": other("balanced", sampler={"draws": "reverse"}),
     "MICE": chained,
     "mice (R)": r_mice,
     "mode/mean": mode_mean,

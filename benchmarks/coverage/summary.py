@@ -29,7 +29,6 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     pairs: dict[tuple[Any, ...], dict[Any, list[list[float]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    seconds = defaultdict(list)
     for record in records:
         cell = (record["method"], record["population"], record["mechanism"])
         for place, terms in record["estimates"].items():
@@ -37,13 +36,13 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 found[(*cell, int(place), term)][record["replication"]] = numbers
         for first, second, _, true, drawn in record.get("pairs", ()):
             pairs[cell][first, second].append([true, drawn])
-        if "seconds" in record:
-            seconds[cell].append(record["seconds"])
     rows = []
     for cell in sorted({key[:3] for key in found}):
         method, name, mechanism = cell
         people = population(name, surveys)
         by_kind = defaultdict(list)
+        errors: dict[str, float] = defaultdict(float)
+        claims: dict[str, float] = defaultdict(float)
         replications = 0
         for (*head, place, term), taken in found.items():
             usual = found.get(("complete data", name, mechanism, place, term), {})
@@ -53,9 +52,17 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
             numbers = np.array([taken[one] for one in both])
             complete = np.array([usual[one] for one in both])
             counted = count_coverage(
-                float(people.truths[place][term]), numbers[:, 0], numbers[:, 1:], complete[:, 1:]
+                float(people.truths[place][term]),
+                numbers[:, 0],
+                numbers[:, 1:3],
+                complete[:, 1:3],
             )
-            by_kind[people.estimands[place].kind].append(counted)
+            kind = people.estimands[place].kind
+            by_kind[kind].append(counted)
+            # In units of the complete tables' variance, so that estimands can be added up.
+            usual_variance = (np.diff(complete[:, 1:3], axis=1).mean() / 3.92) ** 2
+            errors[kind] += float(((numbers[:, 0] - complete[:, 0]) ** 2).sum()) / usual_variance
+            claims[kind] += float(numbers[:, 3].sum()) / usual_variance
             replications = max(replications, len(taken))
         row: dict[str, Any] = {
             "method": method,
@@ -75,13 +82,16 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 "bias": mean([abs(one.bias) for one in several]),
                 "intervals": sum(weights),
             }
+            if claims[kind] > 0:
+                # 1 where draws differ as much as their mean is off; more is too narrow.
+                row[kind]["error_over_claim"] = round(
+                    float(np.sqrt(errors[kind] / claims[kind])), 3
+                )
         if pairs[cell]:
             means = np.array([np.mean(several, axis=0) for several in pairs[cell].values()])
             true, drawn = means.T
             # Through the origin: 1 where drawn answers go together as true ones do.
             row["association_kept"] = round(float((true * drawn).sum() / (true**2).sum()), 3)
-        if seconds[cell]:
-            row["seconds"] = round(float(np.median(seconds[cell])), 1)
         rows.append(row)
     return rows
 
@@ -97,16 +107,17 @@ def averaged(rows: list[dict[str, Any]], method: str) -> list[str]:
             float(np.average([entry[key] for entry in entries], weights=weights))
             for key in ("coverage", "width", "bias")
         )
-        line.append(f"{100 * cover:.1f} ({width:.2f}, {bias:.2f})")
+        text = f"{100 * cover:.1f} ({width:.2f}, {bias:.2f}"
+        told = [entry["error_over_claim"] for entry in entries if "error_over_claim" in entry]
+        line.append(f"{text}, {np.mean(told):.2f})" if told else f"{text})")
     kept = [row["association_kept"] for row in chosen if "association_kept" in row]
     line.append(f"{np.mean(kept):.2f}" if kept else "")
-    line.append(f"{np.mean([row.get('seconds', 0) for row in chosen]):.0f}")
     return line
 
 
 def table(rows: list[dict[str, Any]], mechanism: str | None) -> str:
     """Lay out one mechanism's results as a Markdown table."""
-    head = ["method", "runs", *KINDS, "association kept", "s"]
+    head = ["method", "runs", *KINDS, "association kept"]
     shown = [row for row in rows if mechanism in (None, row["mechanism"])]
     methods = list(dict.fromkeys(row["method"] for row in shown))
     lines = [head, *(averaged(shown, method) for method in methods)]
