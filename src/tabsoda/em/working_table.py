@@ -138,7 +138,6 @@ class WorkingTable:
         visible = table.states.answered & ~held
         applicable = ~table.states.skipped
         values = np.where(visible, table.values, np.nan)
-        held_values = np.where(held, table.values, np.nan)
         layout = codec.layout
         wide_visible = layout.widen(visible)
         wide_applicable = layout.widen(applicable)
@@ -154,6 +153,14 @@ class WorkingTable:
         def tensor(array: NDArray[np.generic], dtype: torch.dtype) -> torch.Tensor:
             return torch.as_tensor(np.ascontiguousarray(array), dtype=dtype, device=device)
 
+        # Nothing is held out but in a fit: a zero seen as a whole table takes no memory.
+        n_rows, n_coordinates = table.shape[0], layout.n_coordinates
+        held_encoded = torch.zeros((1, 1), device=device).expand(n_rows, n_coordinates)
+        held_levels = torch.zeros((1, 1), dtype=torch.int64, device=device).expand(*table.shape)
+        if held_out is not None:
+            held_values = np.where(held, table.values, np.nan)
+            held_encoded = tensor(codec.encode(held_values), torch.float32)
+            held_levels = tensor(_whole(held_values), torch.int64)
         return cls(
             encoded=tensor(codec.encode(values), torch.float32),
             levels=tensor(_whole(values), torch.int64),
@@ -162,8 +169,8 @@ class WorkingTable:
             applicable=tensor(wide_applicable, torch.bool),
             visible_columns=tensor(visible, torch.bool),
             held_out_columns=tensor(held, torch.bool),
-            held_out_encoded=tensor(codec.encode(held_values), torch.float32),
-            held_out_levels=tensor(_whole(held_values), torch.int64),
+            held_out_encoded=held_encoded,
+            held_out_levels=held_levels,
             row_keys=tensor(keys, torch.int64),
             row_weights=tensor(row_weights, torch.float32),
             missing_columns=tensor(applicable & ~visible, torch.bool),
