@@ -12,7 +12,9 @@ from tabsoda import TabSODAImputer
 from tabsoda.datasets import make_survey
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "example_output")
-settings = {"training": {"max_steps": int(sys.argv[2])}} if len(sys.argv) > 2 else None
+settings = None
+if len(sys.argv) > 2:
+    settings = {"training": {"max_steps": int(sys.argv[2])}, "experts": {"trees": "none"}}
 
 # A survey that never was: survey.csv, what its columns mean, and which cells were skipped.
 make_survey(n_rows=600, seed=1).write(folder)
@@ -28,8 +30,9 @@ for number, table in enumerate(result, start=1):
 print(f"{sum(result.counts().values()):,} missing answers imputed, {len(result)} times")
 print("Mean income in each table:", *(f"{table['INCOME'].mean():,.0f}" for table in result))
 
-# Skipped questions stay empty: who has no children has no youngest child.
-childless = result.complete(1).filter(pl.col("CHILDREN") == 0)
+# Skipped questions stay empty: who said to have no children has no youngest child.
+said = pl.read_csv(folder / "survey.csv")
+childless = result.complete(1).filter(said["CHILDREN"] == 0)
 print(f"{childless.height} without children, {childless['YOUNGEST'].null_count()} without an age")
 
 # Later rows of the same survey need no new fit.

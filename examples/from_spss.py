@@ -9,7 +9,9 @@ from pathlib import Path
 from tabsoda.datasets import make_survey
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "example_output")
-settings = {"training": {"max_steps": int(sys.argv[2])}} if len(sys.argv) > 2 else None
+settings = None
+if len(sys.argv) > 2:
+    settings = {"training": {"max_steps": int(sys.argv[2])}, "experts": {"trees": "none"}}
 make_survey(n_rows=800, seed=1).write(folder, formats=("sav",))
 
 # The fifteen lines.

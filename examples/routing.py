@@ -10,7 +10,9 @@ from tabsoda import TabSODAImputer, check, read_survey
 from tabsoda.datasets import make_survey
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "example_output")
-settings = {"training": {"max_steps": int(sys.argv[2])}} if len(sys.argv) > 2 else None
+settings = None
+if len(sys.argv) > 2:
+    settings = {"training": {"max_steps": int(sys.argv[2])}, "experts": {"trees": "none"}}
 truth = make_survey(n_rows=400, seed=1, nonresponse=0.08)
 frame, schema, rules = truth.to_frame(), truth.schema(), truth.rules
 folder.mkdir(exist_ok=True)
