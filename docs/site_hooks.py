@@ -13,6 +13,10 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#\s]+)(#[^)]*)?\)")
 _COMMANDS = "<!-- commands -->"
+# Docstrings name other things as Sphinx does; here the name is enough.
+_ROLE = re.compile(r":(?:class|func|meth|mod|attr):(?:<code>~?([^<]+)</code>|`~?([^`]+)`)")
+# Defaults stand in the signatures. The parser takes the first of several choices for the default.
+_DEFAULT = re.compile(r",\s*default:\s*<code>.*?</code>\s*(?=\))", flags=re.DOTALL)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -22,6 +26,15 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if _COMMANDS in markdown:
         markdown = markdown.replace(_COMMANDS, commands())
     return markdown
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Correct what the reader of docstrings gets wrong."""
+    return _DEFAULT.sub("", _ROLE.sub(_named, html))
+
+
+def _named(role: re.Match[str]) -> str:
+    return f"<code>{role[1]}</code>" if role[1] else role[2]
 
 
 def _inside(link: re.Match[str], folder: Path) -> str:

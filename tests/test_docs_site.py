@@ -53,6 +53,14 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     assert set(tabsoda.__all__) - {"__version__"} <= anchors
 
 
+def test_the_reference_gives_no_wrong_default(site: Path) -> None:
+    for page in (site / "reference").glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        # The parser would say that the quality is fast by default; the signature says balanced.
+        assert "default:\n" not in text, page.name
+        assert not re.search(r":(class|func|meth|mod|attr):", text), page.name
+
+
 def test_every_command_is_in_the_reference(site: Path) -> None:
     from tabsoda.cli.main import app
 
