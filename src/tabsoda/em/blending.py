@@ -93,6 +93,7 @@ def fit_blend(
     number_held_out: NDArray[np.bool_],
     ordered: NDArray[np.bool_],
     events: EventLog,
+    row_weights: Values | None = None,
 ) -> Blend:
     """Choose shares by log score and squared error on held-out cells, then temperatures.
 
@@ -105,11 +106,14 @@ def fit_blend(
     level_held_out, number_held_out : ndarray of bool, of the same shapes
     ordered : ndarray of bool, shape (n_categorical,)
     events : EventLog
+    row_weights : ndarray of float64, shape (n,), optional
+        How much the cells of each row count.
     """
+    weights = np.ones(levels.shape[0]) if row_weights is None else row_weights
     blend = Blend.even(ordered.size, numbers.shape[1])
     if experts is not None:
-        level_share = _level_shares(network, experts, levels, level_held_out, ordered)
-        number_share = _number_shares(network, experts, numbers, number_held_out)
+        level_share = _level_shares(network, experts, levels, level_held_out, ordered, weights)
+        number_share = _number_shares(network, experts, numbers, number_held_out, weights)
         blend = Blend(level_share, number_share, blend.temperatures)
         shares = {
             "nominals": level_share[~ordered],
@@ -119,7 +123,7 @@ def fit_blend(
         means = [f"{share.mean():.2f} of {kind}" for kind, share in shares.items() if share.size]
         events.add("train", "tree experts blended in", detail="on average " + ", ".join(means))
     blended = blend.apply(network, experts)
-    temperatures = _fit_temperatures(blended.probabilities, levels, level_held_out)
+    temperatures = _fit_temperatures(blended.probabilities, levels, level_held_out, weights)
     return Blend(blend.level_share, blend.number_share, temperatures)
 
 
@@ -129,32 +133,40 @@ def _level_shares(
     levels: NDArray[np.int64],
     held_out: NDArray[np.bool_],
     ordered: NDArray[np.bool_],
+    weights: Values,
 ) -> Values:
     """Return the experts' share of each categorical column, drawn towards its kind's share."""
     own = _of_answer(network.probabilities, levels)
     other = _of_answer(experts.probabilities, levels)
+    weight = np.broadcast_to(weights[:, None], levels.shape)
     shares = np.full(ordered.size, 0.5)
     for kind in (~ordered, ordered):
         cells = held_out & kind
-        common = _best_share(own[cells], other[cells])
+        common = _best_share(own[cells], other[cells], weight[cells])
         for column in np.flatnonzero(kind):
             seen = held_out[:, column]
-            shares[column] = _best_share(own[seen, column], other[seen, column], common)
+            shares[column] = _best_share(
+                own[seen, column], other[seen, column], weights[seen], common
+            )
     return shares
 
 
 def _number_shares(
-    network: CellAnswers, experts: CellAnswers, numbers: Values, held_out: NDArray[np.bool_]
+    network: CellAnswers,
+    experts: CellAnswers,
+    numbers: Values,
+    held_out: NDArray[np.bool_],
+    weights: Values,
 ) -> Values:
     """Return the experts' share of each number, drawn towards the share of all."""
     n_numbers = numbers.shape[1]
     if not held_out.any():
         return np.full(n_numbers, 0.5)
     difference = np.where(held_out, experts.numbers - network.numbers, 0.0)
-    gain = np.where(held_out, numbers - network.numbers, 0.0) * difference
-    length = difference**2
+    gain = np.where(held_out, numbers - network.numbers, 0.0) * difference * weights[:, None]
+    length = difference**2 * weights[:, None]
     common = _ratio(gain.sum(), length.sum())
-    cells = np.maximum(held_out.sum(axis=0), 1)
+    cells = np.maximum((held_out * weights[:, None]).sum(axis=0), 1)
     pull = _SHARE_CELLS * length.sum(axis=0) / cells
     own = [
         _ratio(gain[:, j].sum() + pull[j] * common, length[:, j].sum() + pull[j])
@@ -172,15 +184,15 @@ def _of_answer(probabilities: Values, levels: NDArray[np.int64]) -> Values:
     return np.take_along_axis(probabilities, levels[..., None], axis=2)[..., 0]
 
 
-def _best_share(own: Values, other: Values, towards: float | None = None) -> float:
+def _best_share(own: Values, other: Values, weights: Values, towards: float | None = None) -> float:
     """Return the experts' share that gives held-out answers the highest log score."""
     if not own.size:
         return 0.5 if towards is None else towards
     weight = 0.0 if towards is None else _SHARE_CELLS
 
     def loss(share: float) -> float:
-        score = np.log(np.maximum((1 - share) * own + share * other, 1e-6)).sum()
-        return float(weight * (share - (towards or 0.0)) ** 2 - score)
+        score = weights * np.log(np.maximum((1 - share) * own + share * other, 1e-6))
+        return float(weight * (share - (towards or 0.0)) ** 2 - score.sum())
 
     found = minimize_scalar(
         loss,
@@ -192,7 +204,10 @@ def _best_share(own: Values, other: Values, towards: float | None = None) -> flo
 
 
 def _fit_temperatures(
-    probabilities: Values, levels: NDArray[np.int64], held_out: NDArray[np.bool_]
+    probabilities: Values,
+    levels: NDArray[np.int64],
+    held_out: NDArray[np.bool_],
+    weights: Values,
 ) -> Values:
     """Return one temperature a column, drawn towards the one of all columns where cells are few."""
     n_columns = probabilities.shape[1]
@@ -200,17 +215,19 @@ def _fit_temperatures(
         return np.ones(n_columns)
     # Held-out cells only, shape (n_cells, max_levels): few of the cells of the rows they are in.
     cells, answers = probabilities[held_out], levels[held_out]
-    column_of = np.nonzero(held_out)[1]
+    row_of, column_of = np.nonzero(held_out)
+    counted = weights[row_of]
     log_probabilities = np.where(cells > 0, np.log(np.maximum(cells, _FLOOR)), -np.inf)
 
     def best(chosen: NDArray[np.bool_] | slice, towards: float, weight: float) -> float:
         shown, true = log_probabilities[chosen], answers[chosen, None]
+        count = counted[chosen]
 
         def loss(log_temperature: float) -> float:
             raised = shown / np.exp(log_temperature)
             score = np.take_along_axis(raised, true, axis=1)[:, 0] - logsumexp(raised, axis=1)
             distance = weight * (log_temperature - towards) ** 2
-            return float(distance - np.maximum(score, np.log(1e-6)).sum())
+            return float(distance - (count * np.maximum(score, np.log(1e-6))).sum())
 
         bounds = (-_LOG_TEMPERATURE, _LOG_TEMPERATURE)
         found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-2})

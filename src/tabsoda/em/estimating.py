@@ -82,6 +82,7 @@ class Estimator:
             held_out[:, numbers].cpu().numpy(),
             codec.ordered,
             events,
+            data.row_weights[rows].double().cpu().numpy(),
         )
         return cls(model, experts, blend)
 

@@ -64,7 +64,8 @@ def fit_experts(
         table.states.answered,
         TreeExpertSettings.named(settings.experts.trees),
         seed,
-        row_weights=weights,
+        # What a tree asks of its leaves is in units of rows, so only relations may matter.
+        row_weights=None if weights is None else weights / weights.mean(),
         # Models side by side pay only where each has much to do.
         n_threads=torch.get_num_threads() if table.shape[0] > _MANY_ROWS else 1,
     )
