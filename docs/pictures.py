@@ -17,7 +17,7 @@ from tabsoda import RuleSet, SkipMiner, TabSODAImputer, read_survey
 from tabsoda.datasets import make_survey
 
 PICTURES = Path(__file__).resolve().with_name("pictures")
-WIDTH, HEIGHT = 1100, 1010
+WIDTH, HEIGHT = 1100, 820
 _FLAGS = ("headless", "no-sandbox", "disable-gpu", "hide-scrollbars", "no-proxy-server")
 
 

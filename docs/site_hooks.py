@@ -19,6 +19,13 @@ _ROLE = re.compile(r":(?:class|func|meth|mod|attr):(?:<code>~?([^<]+)</code>|`~?
 _DEFAULT = re.compile(r",\s*default:\s*<code>.*?</code>\s*(?=\))", flags=re.DOTALL)
 
 
+def on_config(config: Any) -> Any:
+    """List every decision in the navigation."""
+    records = sorted(f"decisions/{path.name}" for path in (DOCS / "decisions").glob("*.md"))
+    config.nav = [{"Decisions": records} if "Decisions" in entry else entry for entry in config.nav]
+    return config
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Keep the text of links that leave the documentation, and write out the commands."""
     folder = (DOCS / page.file.src_uri).parent
