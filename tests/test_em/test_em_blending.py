@@ -168,6 +168,32 @@ def test_only_held_out_answers_are_read():
         assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
+def test_rows_count_by_their_weight():
+    network, experts = probabilities(1), probabilities(2)
+    half = np.arange(N_ROWS) < N_ROWS // 2
+    numbers = np.random.default_rng(0).normal(size=(2, N_ROWS, 1))
+    truth = np.where(half[:, None, None], network, experts)
+    held_out = np.ones((N_ROWS, N_COLUMNS), dtype=bool)
+
+    def fit_weighted(weights):
+        return fit_blend(
+            answers(network, numbers[0]),
+            answers(experts, numbers[1]),
+            sampled(truth, 3),
+            held_out,
+            np.where(half[:, None], *numbers),
+            np.ones((N_ROWS, 1), dtype=bool),
+            ORDERED,
+            EventLog(),
+            weights,
+        )
+
+    first, second = fit_weighted(2.0 * half), fit_weighted(2.0 * ~half)
+    assert max(first.level_share.max(), first.number_share.max()) < 0.1
+    assert min(second.level_share.min(), second.number_share.min()) > 0.9
+    assert fit_weighted(None).number_share[0] == pytest.approx(0.5, abs=0.05)
+
+
 def test_few_cells_are_drawn_towards_what_all_columns_say():
     truth = probabilities(1, spread=1.0)
     said = tempered(truth, np.full(N_COLUMNS, 0.5))
