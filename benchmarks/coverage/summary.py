@@ -130,8 +130,15 @@ def main() -> None:
     rows = summarise([json.loads(line) for line in lines])
     rows.sort(key=lambda row: (row["method"], list(COLUMNS).index(row["population"])))
     write_json(HERE / "results.json", rows)
-    for mechanism in sorted({row["mechanism"] for row in rows}):
-        sys.stdout.write(f"\n{mechanism.upper()}\n\n{table(rows, mechanism)}\n")
+    readme = HERE / "README.md"
+    head, rest = readme.read_text(encoding="utf-8").split("<!-- results -->")
+    tail = rest.split("<!-- end of results -->")[1]
+    tables = "\n\n".join(
+        f"{mechanism.upper()}\n\n{table(rows, mechanism)}"
+        for mechanism in sorted({row["mechanism"] for row in rows})
+    )
+    text = f"{head}<!-- results -->\n\n{tables}\n\n<!-- end of results -->{tail}"
+    readme.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

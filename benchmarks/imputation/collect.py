@@ -2,15 +2,17 @@
 
     python benchmarks/imputation/collect.py STUDY.toml results/NAME.json OUT/ [OUT/ ...]
 
-A cell that several folders hold is taken from the first.
+A source is a folder, or a results file from before. A cell that several sources hold is taken from
+the first; cells that the study does not ask for are left out.
 """
 
 import argparse
+import json
 from pathlib import Path
 
 from tabsoda._internal.files import write_json
 from tabsoda.evaluation.store import Store
-from tabsoda.evaluation.study import load_study
+from tabsoda.evaluation.study import MethodEntry, load_study
 
 
 def main() -> None:
@@ -22,15 +24,30 @@ def main() -> None:
     cells: dict[str, dict] = {}
     failures: dict[str, dict] = {}
     for folder in options.folders:
-        document = Store(folder).collect()
+        document = (
+            json.loads(folder.read_text(encoding="utf-8"))
+            if folder.is_file()
+            else Store(folder).collect()
+        )
         for found, kept in ((document["cells"], cells), (document["failures"], failures)):
             for one in found:
                 kept.setdefault(repr(sorted(one["settings"].items(), key=str)), one)
-    study = load_study(options.study).model_dump(mode="json")
+    study = load_study(options.study)
+    asked = [one for one in cells.values() if any(_fits(one, entry) for entry in study.methods)]
     left = [one for key, one in failures.items() if key not in cells]
-    content = {"study": study, "cells": list(cells.values()), "failures": left}
+    content = {"study": study.model_dump(mode="json"), "cells": asked, "failures": left}
     write_json(options.results, content)
-    print(f"{len(cells)} cells, {len(left)} failures are in {options.results}")
+    print(f"{len(asked)} cells, {len(left)} failures are in {options.results}")
+
+
+def _fits(cell: dict, entry: MethodEntry) -> bool:
+    """Say whether a result is of this method, by name, label and options."""
+    settings = cell["settings"]
+    return (
+        settings["method"] == entry.name
+        and entry.label in ("", settings["label"])
+        and settings["options"] == entry.options
+    )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from tabsoda.errors import InputError
 from tabsoda.evaluation.cells import without_nan
 from tabsoda.evaluation.collected import Series, group
 from tabsoda.evaluation.difference_plot import difference_plot
+from tabsoda.evaluation.frontier_plot import frontier_plot
 from tabsoda.evaluation.imputation_metrics import METRICS
 from tabsoda.evaluation.replications import summarise
 from tabsoda.evaluation.table_formats import Table, write_all
@@ -25,6 +26,7 @@ from tabsoda.evaluation.tables import (
     average_table,
     benchmark_table,
     difference_table,
+    overall_table,
 )
 
 _OURS = "tabsoda"
@@ -35,8 +37,8 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     """Build every table that a study's results allow, by name.
 
     Names are ``mar`` (mean ± SD), ``mar-se`` (mean ± SE), ``mar-gates``, ``mar-others``,
-    ``mar-probabilities``, ``mar-mean``, ``mar-mean-others``, ``mar-ablation`` and
-    ``mar-differences``; for the other track ``mar-unresolved`` and so on.
+    ``mar-probabilities``, ``mar-mean``, ``mar-mean-others``, ``mar-ablation``,
+    ``mar-differences`` and ``mar-overall``; for the other track ``mar-unresolved`` and so on.
     """
     series = _in_order(document)
     tables: dict[str, Table] = {}
@@ -98,6 +100,9 @@ def write_plots(document: Mapping[str, Any], folder: Path, prefix: str = "") -> 
             picture = difference_plot(series, reference, mechanism, metric, track=track)
             write_text(folder / name, picture)
             written.append(folder / name)
+        name = f"{prefix}frontier-{_name(mechanism, track)}.svg"
+        write_text(folder / name, frontier_plot(series, mechanism, track=track))
+        written.append(folder / name)
     return written
 
 
@@ -176,6 +181,7 @@ def _condition_tables(series: list[Series], mechanism: str, track: str) -> dict[
     reference = reference_label(series)
     if reference is not None:
         tables[f"{name}-differences"] = difference_table(series, reference, mechanism, track=track)
+        tables[f"{name}-overall"] = overall_table(series, reference, mechanism, track=track)
     return tables
 
 
