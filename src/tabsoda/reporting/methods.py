@@ -65,9 +65,8 @@ def _paragraph(
     )
     seed = f" with seed {options['seed']}" if options.get("seed") is not None else ""
     sentences = [
-        f"Item nonresponse was imputed with TabSODA {__version__} (Chen et al. 2026), a diffusion"
-        " model that is trained by expectation maximisation on the answered cells of all questions"
-        f" together, for {n_rows:,} respondents and {n_questions:,} questions"
+        f"Item nonresponse was imputed with TabSODA {__version__} (Chen et al. 2026), "
+        f"{_model_in_words(result.settings)}, for {n_rows:,} respondents and {n_questions:,} questions"
         f" ({kinds.count('nominal')} nominal, {kinds.count('ordinal')} ordinal,"
         f" {kinds.count('continuous')} continuous).",
         f"Of {asked:,} cells that respondents were asked, {cells:,} ({_percent(cells, asked)}) held"
@@ -81,6 +80,22 @@ def _paragraph(
             " Rubin's rules (Rubin 1987)."
         )
     return " ".join(sentences)
+
+
+def _model_in_words(settings: dict[str, Any]) -> str:
+    """Say what kind of model was fitted, from its settings."""
+    if settings.get("backbone", {}).get("name", "mlp") == "mlp":
+        return (
+            "a diffusion model that is trained by expectation maximisation on the answered cells of"
+            " all questions together"
+        )
+    text = (
+        "a conditional diffusion model that predicts hidden answers from visible ones, trained on"
+        " the answered cells of all questions together"
+    )
+    if settings.get("experts", {}).get("trees", "none") != "none":
+        text += " and, for point estimates, averaged with one gradient-boosted model per question"
+    return text
 
 
 def _source_of_skips(options: dict[str, Any], inputs: dict[str, Any], rules: RuleSet | None) -> str:
