@@ -79,6 +79,10 @@ def _points(chosen: list[Series], metric: str) -> list[_Point]:
     return points
 
 
+def _short(title: str) -> str:
+    return title.replace(", skips a level", "").replace(", skips blank", " (blind)")
+
+
 def _panel(points: list[_Point], metric: str, left: float) -> list[str]:
     times = [math.log10(p.seconds) for p in points]
     low_x, high_x = min(times) - 0.15, max(times) + 0.55
@@ -119,6 +123,6 @@ def _panel(points: list[_Point], metric: str, left: float) -> list[str]:
         parts.append(f'<circle cx="{across}" cy="{up}" r="4" fill="{color}"/>')
         parts.append(
             f'<text x="{across + 7}" y="{up + 4}" fill="{color}">'
-            f"{html.escape(point.title.split(',')[0])}</text>"
+            f"{html.escape(_short(point.title))}</text>"
         )
     return parts

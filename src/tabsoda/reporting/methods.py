@@ -66,8 +66,8 @@ def _paragraph(
     seed = f" with seed {options['seed']}" if options.get("seed") is not None else ""
     sentences = [
         f"Item nonresponse was imputed with TabSODA {__version__} (Chen et al. 2026), "
-        f"{_model_in_words(result.settings)}, for {n_rows:,} respondents and {n_questions:,} questions"
-        f" ({kinds.count('nominal')} nominal, {kinds.count('ordinal')} ordinal,"
+        f"{_model_in_words(result.settings)}, for {n_rows:,} respondents and {n_questions:,}"
+        f" questions ({kinds.count('nominal')} nominal, {kinds.count('ordinal')} ordinal,"
         f" {kinds.count('continuous')} continuous).",
         f"Of {asked:,} cells that respondents were asked, {cells:,} ({_percent(cells, asked)}) held"
         f" no answer and were {drawn}{seed}.",
