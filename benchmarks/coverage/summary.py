@@ -63,7 +63,7 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
             usual_variance = (np.diff(complete[:, 1:3], axis=1).mean() / 3.92) ** 2
             errors[kind] += float(((numbers[:, 0] - complete[:, 0]) ** 2).sum()) / usual_variance
             claims[kind] += float(numbers[:, 3].sum()) / usual_variance
-            replications = max(replications, len(taken))
+            replications = max(replications, len(both))
         row: dict[str, Any] = {
             "method": method,
             "population": name,

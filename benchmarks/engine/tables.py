@@ -69,6 +69,21 @@ def gpu(result: dict[str, Any]) -> str:
     return "\n".join([facts, table(whole), table(per_step(result, "ms", 1e3)), peak])
 
 
+def best(result: dict[str, Any]) -> str:
+    """Return the section of the quality "best"."""
+    facts = (
+        f"{result['device']}, torch {result['torch']}; {result['rows']:,} x {result['columns']}"
+        f" cells, {_percent(result['missing_share'])} missing; {result['steps']:,} steps.\n"
+    )
+    rows = [
+        ["", "seconds"],
+        ["fit, trees beside the network", f"{result['fit_seconds']:.0f}"],
+        ["of it training the network", f"{result['training_seconds']:.0f}"],
+        ["point estimate", f"{result['point_seconds']:.0f}"],
+    ]
+    return f"{facts}\n{table(rows)}"
+
+
 def cpu(result: dict[str, Any]) -> str:
     """Return the section of the small preset."""
     facts = (
@@ -126,6 +141,7 @@ def bias(result: dict[str, Any]) -> str:
 
 SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "gpu": ("gpu_path.json", gpu),
+    "best": ("gpu_best.json", best),
     "cpu": ("cpu.json", cpu),
     "bias": ("sampler_bias.json", bias),
 }
