@@ -96,6 +96,18 @@ def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def shared(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep the samples that every method of their mechanism completed, so that lines compare."""
+    methods, done = defaultdict(set), defaultdict(set)
+    for record in records:
+        sample = (record["mechanism"], record["population"], record["replication"])
+        methods[record["mechanism"]].add(record["method"])
+        done[sample].add(record["method"])
+    kept = {sample for sample, by in done.items() if by == methods[sample[0]]}
+    keys = ("mechanism", "population", "replication")
+    return [record for record in records if tuple(record[key] for key in keys) in kept]
+
+
 def averaged(rows: list[dict[str, Any]], method: str) -> list[str]:
     """Return a method's line of the table: averages over the rows, by their intervals."""
     chosen = [row for row in rows if row["method"] == method]
@@ -127,9 +139,11 @@ def table(rows: list[dict[str, Any]], mechanism: str | None) -> str:
 
 def main() -> None:
     lines = [line for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
-    rows = summarise([json.loads(line) for line in lines])
+    records = [json.loads(line) for line in lines]
+    rows = summarise(records)
     rows.sort(key=lambda row: (row["method"], list(COLUMNS).index(row["population"])))
     write_json(HERE / "results.json", rows)
+    rows = summarise(shared(records))
     readme = HERE / "README.md"
     head, rest = readme.read_text(encoding="utf-8").split("<!-- results -->")
     tail = rest.split("<!-- end of results -->")[1]
