@@ -89,8 +89,14 @@ def _place(value: float, span: tuple[float, float]) -> float:
 
 def _ticks(span: tuple[float, float]) -> list[float]:
     decades = range(math.floor(math.log10(span[0])), math.ceil(math.log10(span[1])) + 1)
-    ticks = [step * 10.0**decade for decade in decades for step in (1, 2, 5)]
-    return [tick for tick in ticks if span[0] <= tick <= span[1]]
+    ticks: list[float] = []
+    # A short axis needs finer steps.
+    for steps in ((1.0, 2.0, 5.0), range(1, 10), [tenth / 10 for tenth in range(10, 100)]):
+        every = (step * 10.0**decade for decade in decades for step in steps)
+        ticks = [tick for tick in every if span[0] <= tick <= span[1]]
+        if len(ticks) > 1:
+            break
+    return ticks
 
 
 def _number(value: float) -> str:
