@@ -84,7 +84,7 @@ def test_the_parts_of_a_batch_sum_to_its_loss_and_gradient(mixed_table, tiny_set
 def test_two_processes_learn_what_one_learns(tmp_path):
     make_survey(301, 10, seed=6, nonresponse=0.1).write(tmp_path, ("parquet",))
     arguments = [
-        *("-m", "tabsoda.scale.torchrun", str(tmp_path / "survey.parquet")),
+        *("-m", "tabsoda.cli.torchrun", str(tmp_path / "survey.parquet")),
         *("--survey", str(tmp_path / "survey.toml"), "--quality", "fast", "--device", "cpu"),
         # An odd batch, so that shares differ; dropout and weighted cells are at work.
         *("--set", "training.max_steps=30", "--set", "training.batch_size=77"),

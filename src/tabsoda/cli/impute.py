@@ -13,7 +13,6 @@ from cyclopts.validators import Number
 
 from tabsoda._internal.files import file_hash
 from tabsoda.cli.console import emit_json, progress
-from tabsoda.cli.impute_folder import check_folder, claim_folder, unwritable
 from tabsoda.cli.impute_rules import (
     apply_rules,
     mine_rules,
@@ -23,6 +22,7 @@ from tabsoda.cli.impute_rules import (
 from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards
 from tabsoda.cli.impute_text import cost_text, plan_facts, show_plan, show_result
 from tabsoda.errors import InputError
+from tabsoda.imputations.run_folder import check_folder, claim_folder, unwritable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import atomic_path, file_hash, write_json
 from tabsoda._version import __version__
-from tabsoda.cli.impute_folder import CHECKPOINT, unwritable
+from tabsoda.imputations.run_folder import CHECKPOINT, unwritable
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,6 +16,7 @@ import polars as pl
 from tabsoda._internal.files import file_hash, write_json
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda.errors import InputError, TabSODAError
+from tabsoda.imputations.run_folder import check_folder, claim_folder
 from tabsoda.scale.manifest import build_manifest
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
@@ -176,8 +177,6 @@ class _Run:
 
     def claim(self, *, force: bool) -> None:
         """Make the folder this run's own; what the same run left unfinished stays."""
-        from tabsoda.cli.impute_folder import check_folder, claim_folder
-
         root = self.folder.root
         check_folder(root, list(self.inputs.values()), self.identity, force=force)
         if force:

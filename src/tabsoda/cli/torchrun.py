@@ -1,16 +1,13 @@
 """Fits a model in several processes, on one machine or many, started by torchrun.
 
-    torchrun --nproc-per-node 2 -m tabsoda.scale.torchrun survey.parquet -o model
+    torchrun --nproc-per-node 2 -m tabsoda.cli.torchrun survey.parquet -o model
 
 ``tabsoda impute survey.parquet --model model -o imputed`` then imputes with it, in shards or not.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,37 +17,6 @@ from tabsoda.errors import TabSODAError
 
 if TYPE_CHECKING:
     from tabsoda.imputer_input import PreparedTable
-
-
-@contextmanager
-def training_group() -> Iterator[bool]:
-    """Join the processes that torchrun started, while the block runs; tell whether this is first.
-
-    Every fit within the block shares its batches with the others: all processes must fit the same
-    tables in the same order, and end up with the same models. Outside torchrun nothing happens.
-
-    Examples
-    --------
-    >>> with training_group() as first:
-    ...     first
-    True
-    """
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
-        yield True
-        return
-    import torch
-    from torch import distributed
-
-    on_gpu = torch.cuda.is_available()
-    if on_gpu:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    distributed.init_process_group("nccl" if on_gpu else "gloo")
-    try:
-        yield distributed.get_rank() == 0
-        # Nobody leaves while the first still writes what the others may read.
-        distributed.barrier()
-    finally:
-        distributed.destroy_process_group()
 
 
 def fit_together(
@@ -96,6 +62,7 @@ def fit_together(
     from tabsoda.cli.impute_rules import require_review
     from tabsoda.cli.impute_settings import parse_settings
     from tabsoda.imputer import TabSODAImputer
+    from tabsoda.scale.training_group import training_group
     from tabsoda.skips.rule_set import RuleSet
 
     refuse_to_overwrite(model, force=False)
@@ -132,7 +99,7 @@ def _prepared(
 
 def main() -> None:
     """Run the fit; exit with the error's code on bad input."""
-    app = App(name="tabsoda.scale.torchrun", help_format="plaintext")
+    app = App(name="tabsoda.cli.torchrun", help_format="plaintext")
     app.default(fit_together)
     try:
         app(result_action="return_value")
