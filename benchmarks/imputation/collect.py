@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tabsoda._internal.files import write_json
 from tabsoda.evaluation.store import Store
-from tabsoda.evaluation.study import MethodEntry, load_study
+from tabsoda.evaluation.study import MethodEntry, Study, load_study
 
 
 def main() -> None:
@@ -33,20 +33,23 @@ def main() -> None:
             for one in found:
                 kept.setdefault(repr(sorted(one["settings"].items(), key=str)), one)
     study = load_study(options.study)
-    asked = [one for one in cells.values() if any(_fits(one, entry) for entry in study.methods)]
+    asked = [
+        one for one in cells.values() if any(_fits(one, entry, study) for entry in study.methods)
+    ]
     left = [one for key, one in failures.items() if key not in cells]
     content = {"study": study.model_dump(mode="json"), "cells": asked, "failures": left}
     write_json(options.results, content)
     print(f"{len(asked)} cells, {len(left)} failures are in {options.results}")
 
 
-def _fits(cell: dict, entry: MethodEntry) -> bool:
-    """Say whether a result is of this method, by name, label and options."""
+def _fits(cell: dict, entry: MethodEntry, study: Study) -> bool:
+    """Say whether a result is of this method, by name, label, options and replication."""
     settings = cell["settings"]
     return (
         settings["method"] == entry.name
         and entry.label in ("", settings["label"])
         and settings["options"] == entry.options
+        and settings["replication"] < (entry.replications or study.replications)
     )
 
 
