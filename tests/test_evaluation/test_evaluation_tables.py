@@ -1,13 +1,17 @@
 """Tables and pictures: the numbers are those of the results, the forms are valid."""
 
+import copy
+import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from tabsoda.errors import InputError
 from tabsoda.evaluation.collected import group
 from tabsoda.evaluation.difference_plot import difference_plot
+from tabsoda.evaluation.frontier_plot import frontier_plot
 from tabsoda.evaluation.imputation_metrics import METRICS
 from tabsoda.evaluation.report import fill_page, study_tables, summaries, write_report
 from tabsoda.evaluation.table_formats import Entry, Table, to_html, to_latex, to_markdown
@@ -16,6 +20,7 @@ from tabsoda.evaluation.tables import (
     benchmark_table,
     difference_table,
     miner_table,
+    overall_table,
 )
 
 SCORES = {
@@ -134,7 +139,43 @@ def test_averages_are_over_methods_that_ran_everywhere(document):
         if (c["settings"]["label"], c["settings"]["survey"]) != ("Peer", "second")
     ]
     table = average_table(group(partial), "mar", metrics=("mace",))
-    assert _texts(table) == [["Ours", "0.450"], ["Ours-N", "0.510"]]
+    assert _texts(table) == [["Ours", "0.450", "3.0"], ["Ours-N", "0.510", "3.0"]]
+
+
+def test_a_method_with_fewer_replications_is_in_no_average(document):
+    fewer = [
+        c
+        for c in document["cells"]
+        if (c["settings"]["label"], c["settings"]["replication"]) != ("Ours-N", 0)
+    ]
+    table = average_table(group(fewer), "mar", metrics=("mace",))
+    assert "Ours-N" not in [row[0] for row in _texts(table)]
+
+
+def test_differences_over_surveys_take_each_survey_as_one_unit(document):
+    worse = {"second": 0.0, "first_one": 0.2}
+    cells = copy.deepcopy(document["cells"])
+    for cell in cells:
+        scores = cell["metrics"]["all"]
+        if cell["settings"]["label"] == "Peer":
+            scores["mace"] += worse[cell["settings"]["survey"]]
+    table = overall_table(group(cells), "Ours", "mar", metrics=("mace",))
+    # The peer is .19 behind on one survey and .39 on the other: two units, one degree of freedom.
+    margin = student.ppf(0.975, 1) * 0.1
+    [entry] = [row[1] for row in _texts(table) if row[0].startswith("Peer")]
+    assert entry == f"{0.29:+.3f} [{0.29 - margin:+.3f}, {0.29 + margin:+.3f}]"
+
+
+def test_the_frontier_shows_who_is_better_higher_and_slower_to_the_right(document):
+    picture = frontier_plot(group(document["cells"]), "mar", metrics=("mace",))
+    places = {
+        label: (float(x), float(y))
+        for x, y, label in re.findall(
+            r'<text x="([\d.]+)" y="([\d.]+)" fill="#\w+">(Ours[^<]*)<', picture
+        )
+    }
+    assert places["Ours"][1] < places["Ours-N"][1]
+    assert places["Ours"][0] == places["Ours-N"][0]
 
 
 def test_a_study_gives_all_its_tables_in_its_order(document):
