@@ -25,10 +25,10 @@ def settings_for(
 ) -> Settings:
     """Return the settings of a quality or another preset, for a table of this size.
 
-    More rows can teach more: steps grow with their root, up to four times, and wide tables get a
-    wider network. Few rows are learned by heart: the network shrinks and drops out more, and
-    ``"best"`` averages three networks. Training stops anyway where held-out cells are no longer
-    better predicted.
+    More rows can teach more: steps grow with their root, up to four times (``"best"``: twice), and
+    wide tables get a wider network. Few rows are learned by heart: the network shrinks and drops
+    out more, and ``"best"`` averages three networks. Training stops anyway where held-out cells
+    are no longer better predicted.
 
     Parameters
     ----------
