@@ -113,25 +113,23 @@ def _draw_columns(
     if model.heads is None or model.answer_codec is None:
         raise ValueError("the model has no decoder heads")
     answers = model.heads(outputs)
-    layout, bins = model.codec.layout, model.answer_codec.bins
-    categorical = {int(c): place for place, c in enumerate(model.codec.categorical_columns)}
-    numbers = {int(c): place for place, c in enumerate(layout.continuous_columns)}
+    categorical, numbers = model.codec.categorical_columns, model.codec.layout.continuous_columns
     drawn = np.empty((outputs.shape[0], group.size))
-    for position, column in enumerate(group.tolist()):
-        if column in categorical:
-            place = categorical[column]
-            n_options = int(layout.n_levels[column])
-            log_probabilities = answers.log_probabilities[:, place, :n_options]
-        else:
-            place = numbers[column]
-            n_options = int(bins.counts[place])
-            log_probabilities = answers.bin_log_probabilities[:, place, :n_options]
-        cumulated = log_probabilities.double().exp().cumsum(dim=1)
-        threshold = choices[:, column, None].double() * cumulated[:, -1:]
-        option = (cumulated[:, :-1] < threshold).sum(dim=1).cpu().numpy()
-        if column in numbers:
-            pick = picks[:, column].double().cpu().numpy()
-            drawn[:, position] = bins.draw(place, option, pick)
-        else:
-            drawn[:, position] = option
+    for columns, log_probabilities in (
+        (categorical, answers.log_probabilities),
+        (numbers, answers.bin_log_probabilities),
+    ):
+        mine = np.flatnonzero(np.isin(group, columns))
+        places = np.flatnonzero(np.isin(columns, group))
+        places = places[np.argsort(columns[places])][np.argsort(np.argsort(group[mine]))]
+        chosen = torch.as_tensor(group[mine], device=outputs.device)
+        share = log_probabilities[:, torch.as_tensor(places, device=outputs.device)].double().exp()
+        cumulated = share.cumsum(dim=2)
+        # Padding adds nothing to the sum, so that it is never reached.
+        threshold = choices[:, chosen, None].double() * cumulated[..., -1:]
+        option = (cumulated[..., :-1] < threshold).sum(dim=2).cpu().numpy()
+        drawn[:, mine] = option
+        if columns is numbers:
+            pick = picks[:, chosen].double().cpu().numpy()
+            drawn[:, mine] = model.answer_codec.bins.draw(places, option, pick)
     return drawn

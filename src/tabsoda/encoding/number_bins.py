@@ -102,10 +102,12 @@ class NumberBins:
         values = np.clip(standardized * self.scale + self.mean, self.lowest, self.highest)
         return np.where(whole, np.rint(values) + 0.0, values)
 
-    def draw(self, column: int, bins: NDArray[np.int64], uniforms: Values) -> Values:
-        """Draw one of the observed answers of each given bin of a column."""
+    def draw(
+        self, columns: int | NDArray[np.int64], bins: NDArray[np.int64], uniforms: Values
+    ) -> Values:
+        """Draw one of the observed answers of each given bin, of one column or one per column."""
         choice = np.minimum((uniforms * POOL_SIZE).astype(np.int64), POOL_SIZE - 1)
-        return self.pool[column, bins, choice]
+        return self.pool[columns, bins, choice]
 
 
 def _edges(answers: Values) -> Values:
