@@ -56,14 +56,20 @@ def bootstrap(seen: CodedTable, seed: int) -> list[Array]:
     return [engine.draw(seen, number) for number in range(2, N_DRAWS + 2)]
 
 
-def refitted(answers: bool) -> Method:
-    """Draw from a bootstrap member each, and redraw from regressions."""
+def refitted(rounds: int, *, members: bool = True, answers: bool = False) -> Method:
+    """Draw from a bootstrap member each, or from the first network, and redraw from regressions."""
 
     def impute(seen: CodedTable, seed: int) -> list[Array]:
         engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
-        return [
-            refitted_draw(engine, seen, number, answers=answers) for number in range(2, N_DRAWS + 2)
+        kept = list(engine.model.members)
+        if not members:
+            engine.model.members.clear()
+        drawn = [
+            refitted_draw(engine, seen, number, rounds, answers=answers)
+            for number in range(2, N_DRAWS + 2)
         ]
+        engine.model.members[:] = kept
+        return drawn
 
     return impute
 
@@ -100,8 +106,11 @@ def mode_mean(seen: CodedTable, seed: int) -> list[Array]:
 METHODS: dict[str, Method] = {
     "balanced": first_network,
     "balanced, bootstrap": bootstrap,
-    "balanced, refitted": refitted(answers=False),
-    "balanced, refitted with answers": refitted(answers=True),
+    "balanced, refitted": refitted(2),
+    "balanced, refitted with answers": refitted(2, answers=True),
+    "balanced, refitted five times": refitted(5),
+    "balanced, refitted ten times": refitted(10),
+    "one network, refitted five times": refitted(5, members=False),
     "fast": other("fast"),
     "balanced, reverse": other("balanced", sampler={"draws": "reverse"}),
     "MICE": chained,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tabsoda.datasets import make_survey
-from tabsoda.datasets.survey_folder import load_survey_folder, surveys_folder
+from tabsoda.evaluation.cases import SurveyCase, load_case, save_case
 from tabsoda.evaluation.coverage import (
     Array,
     Estimand,
@@ -86,17 +86,36 @@ class Population:
 
 @cache
 def population(name: str, surveys: Path | None) -> Population:
-    """Build a population; the shared surveys keep the rows that answered every question."""
-    names = tuple(COLUMNS[name].split())
-    if name == "embedded":
-        survey = make_survey(_TRUE_ROWS, seed=0, nonresponse=0, breakoff=0, violations=0)
-        table = survey.complete_table.select(names)
+    """Build a population; the shared surveys keep the rows that answered every question.
+
+    ``surveys`` is the folder of the surveys, or one that :func:`pack` wrote.
+    """
+    if surveys is not None and (packed := surveys / f"{name}.npz").is_file():
+        table = load_case(packed).table
     else:
-        whole = load_survey_folder(surveys_folder(surveys) / name).table.select(names)
-        table = whole.rows(np.flatnonzero(whole.states.answered.all(axis=1)))
+        table = _complete_table(name, surveys)
     estimands = tuple(_estimands(name, table))
     truths = tuple(estimand.of(table.values).estimates for estimand in estimands)
     return Population(name, table, estimands, truths)
+
+
+def pack(surveys: Path, folder: Path) -> None:
+    """Write every population as one file, for machines that hold no survey."""
+    for name in COLUMNS:
+        table = _complete_table(name, surveys)
+        nothing = np.zeros((len(table.columns), len(table.columns)), dtype=bool)
+        save_case(SurveyCase(name, table, nothing), folder / f"{name}.npz")
+
+
+def _complete_table(name: str, surveys: Path | None) -> CodedTable:
+    names = tuple(COLUMNS[name].split())
+    if name == "embedded":
+        survey = make_survey(_TRUE_ROWS, seed=0, nonresponse=0, breakoff=0, violations=0)
+        return survey.complete_table.select(names)
+    from tabsoda.datasets.survey_folder import load_survey_folder, surveys_folder
+
+    whole = load_survey_folder(surveys_folder(surveys) / name).table.select(names)
+    return whole.rows(np.flatnonzero(whole.states.answered.all(axis=1)))
 
 
 def _estimands(name: str, table: CodedTable) -> list[Estimand]:

@@ -22,19 +22,20 @@ from tabsoda.evaluation.coverage import Array
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
-ROUNDS = 2
 _RIDGE = 1.0
 _DONORS = 5
 # Probabilities below this differ by nothing that a survey could tell.
 _LEAST_LOG = -8.0
 
 
-def refitted_draw(engine: Engine, seen: CodedTable, number: int, *, answers: bool) -> Array:
+def refitted_draw(
+    engine: Engine, seen: CodedTable, number: int, rounds: int, *, answers: bool
+) -> Array:
     """Complete a table once, shape (n_rows, n_columns)."""
     generator = numpy_generator(engine.model.seed, "refit", number)
     filled = engine.draw(seen, number)
     form = PredictorForm(seen, np.array([center(column) for column in seen.values.T]))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for column in generator.permutation(np.flatnonzero(seen.states.missing.any(axis=0))):
             predictors = form.of(filled).without(column)
             if answers:

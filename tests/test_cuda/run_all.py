@@ -47,7 +47,7 @@ def main() -> int:
         return 1
     sys.stdout.write(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n")
     failures = 0
-    for path in sorted(HERE.glob("test_*.py")):
+    for path in sorted(HERE.glob("test_*.py"), reverse=True):
         module = importlib.import_module(path.stem)
         for name, function in vars(module).items():
             if name.startswith("test_"):
