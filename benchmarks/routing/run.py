@@ -19,6 +19,7 @@ import numpy as np
 
 from tabsoda._internal.files import write_json
 from tabsoda.em.engine import Engine
+from tabsoda.imputations.imputations import ImputedCells
 from tabsoda.reading import read_survey
 from tabsoda.routing.following import Follower
 from tabsoda.routing.route_model import RouteModels
@@ -27,6 +28,7 @@ from tabsoda.settings import Settings
 from tabsoda.skips.checking import check
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
 HERE = Path(__file__).resolve().parent
@@ -49,6 +51,15 @@ def hide_gates(table: CodedTable, rules: RuleSet) -> CodedTable:
     return table.with_states(table.states.hide(hidden & table.states.answered))
 
 
+def completed(table: CodedTable, cells: ImputedCells, imputed: Any) -> CodedTable:
+    """Return a draw as a reader of its file sees it: only skips known from codes are marked."""
+    values = table.values.copy()
+    values[cells.rows, cells.positions] = imputed
+    answered, states = ~np.isnan(values), table.states
+    new = CellStates.from_masks(answered, states.skipped, states.names, states.reasons)
+    return CodedTable(table.columns, values, new)
+
+
 def measure(table: CodedTable, rules: RuleSet, draws: int, steps: int) -> dict[str, Any]:
     marked = table.with_states(rules.apply(table))
     seconds: dict[str, float] = {}
@@ -65,21 +76,24 @@ def measure(table: CodedTable, rules: RuleSet, draws: int, steps: int) -> dict[s
     timed("impute_keep", lambda: engine.impute(marked, draws))
     follower = Follower(engine, rules, models)
     cells, record = timed("impute_follow", lambda: follower.impute(marked, draws))
-    violations = []
+    before = check(table, rules)
+    violations, unexplained = [], []
     for imputed in cells.draws:
-        values = marked.values.copy()
-        values[cells.rows, cells.positions] = imputed
-        found = check(CodedTable.from_values(marked.columns, values), rules)
+        whole = completed(table, cells, imputed)
+        found = check(whole, rules)
         violations.append(found.n_answered_although_skipped)
+        unexplained.append(found.totals["unexplained"] + found.totals["declined"])
     facts = record.to_dict()
     return {
         "missing": int(marked.states.missing.sum()),
         "incomplete_rows": int(marked.states.missing.any(axis=1).sum()),
         "seconds": seconds,
         "impute_follow_over_keep": round(seconds["impute_follow"] / seconds["impute_keep"], 2),
-        "violations_observed": check(marked, rules).n_answered_although_skipped,
+        "violations_observed": before.n_answered_although_skipped,
         "violations_in_draws": violations,
-        "conflicts_left": record.total("conflict"),
+        "unexplained_in_draws": unexplained,
+        "left_missing": record.n_left_missing,
+        "left_missing_by_column": facts["left_missing"],
         **{key: facts[key] for key in ("gates", "followers", "withheld", "skipped")},
     }
 

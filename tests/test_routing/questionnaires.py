@@ -5,11 +5,12 @@ from hypothesis import strategies as st
 
 from tabsoda.em.engine import Engine
 from tabsoda.imputations.imputations import ImputedCells
-from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.settings import Settings
 from tabsoda.skips.forward import route
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
+from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
 COLUMNS = (
@@ -30,8 +31,8 @@ def tiny_engine(table: CodedTable, steps: int = 20, seed: int = 1) -> Engine:
     return Engine.fit(table, settings, seed=seed, device="cpu")
 
 
-def random_table(n_rows: int, seed: int, blank: float = 0.3) -> CodedTable:
-    """Answers without any routing, some of them blank."""
+def random_table(n_rows: int, seed: int, blank: float = 0.3, refused: float = 0.0) -> CodedTable:
+    """Answers without any routing, some of them blank and some refused."""
     generator = np.random.default_rng(seed)
     values = np.column_stack(
         [
@@ -43,7 +44,16 @@ def random_table(n_rows: int, seed: int, blank: float = 0.3) -> CodedTable:
     )
     values[generator.random(values.shape) < blank] = np.nan
     values[:2] = 0.0
-    return CodedTable.from_values(COLUMNS, values)
+    table = CodedTable.from_values(COLUMNS, values)
+    told = table.states.missing & (generator.random(values.shape) < refused)
+    return _told(table, np.where(told, reason_code(Reason.REFUSED), table.states.reasons))
+
+
+def _told(table: CodedTable, reasons: np.ndarray) -> CodedTable:
+    states, reasons = table.states, reasons.astype(np.uint8)
+    return table.with_states(
+        CellStates.from_masks(states.answered, states.skipped, states.names, reasons)
+    )
 
 
 @st.composite
@@ -55,10 +65,11 @@ def conditions(draw: st.DrawFn, target: int) -> Condition:
     }
     if column.is_categorical:
         levels = draw(
-            st.sets(st.sampled_from(column.levels), min_size=1, max_size=len(column.levels) - 1)
+            # All of them: "when it was answered".
+            st.sets(st.sampled_from(column.levels), min_size=1, max_size=len(column.levels))
         )
         return Condition(column.name, tuple(sorted(levels)), **states)
-    above = draw(st.sampled_from([None, -0.5, 0.25]))
+    above = draw(st.sampled_from([None, -0.5, 0.25, -1e9]))
     up_to = draw(st.sampled_from([None, 0.5, 1.0]))
     if above is None and up_to is None:
         up_to = 0.0
@@ -79,10 +90,14 @@ def rule_sets(draw: st.DrawFn) -> RuleSet:
 
 
 def completed(table: CodedTable, cells: ImputedCells, imputed: np.ndarray) -> CodedTable:
-    """A completed table as a reader of its file sees it: blanks are blanks, known skips known."""
+    """A completed table as a reader of its file sees it: what rules skip is blank again."""
     values = table.values.copy()
     values[cells.rows, cells.positions] = imputed
-    return CodedTable.from_values(table.columns, values)
+    whole = CodedTable.from_values(table.columns, values)
+    imputed_cells = np.zeros(table.shape, dtype=bool)
+    imputed_cells[cells.rows, cells.positions] = True
+    told = table.states.missing & ~imputed_cells
+    return _told(whole, np.where(told, table.states.reasons, whole.states.reasons))
 
 
 def broken_cells(rules: RuleSet, table: CodedTable) -> set[tuple[str, int]]:

@@ -46,10 +46,17 @@ def test_numbers_on_one_route_fulfil_the_same_conditions(conditions, answers):
 def test_the_nearest_number_lies_on_the_route_and_answers_on_it_stay(edges, value, data):
     routes = GateRoutes.of(_NUMBER, [Condition("n", up_to=edge) for edge in edges])
     wanted = data.draw(st.integers(0, routes.n_routes - 1))
-    found = routes.nearest(np.array([value]), np.array([wanted]))
+    given = np.array(data.draw(st.lists(st.floats(-9, 9), max_size=8)))
+    observed = routes.observed(given)
+    found = routes.nearest(np.array([value]), np.array([wanted]), observed)
     assert routes.of_values(found)[0] == wanted
     if routes.of_values(np.array([value]))[0] == wanted:
         assert found[0] == value
+        return
+    on_route = given[routes.of_values(given) == wanted]
+    # Nothing beyond what was observed is made up where something was.
+    if on_route.size:
+        assert abs(found[0] - value) == np.abs(on_route - value).min()
 
 
 def test_levels_are_grouped_by_what_they_fulfil_whatever_the_order_of_the_rules():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tabsoda.survey import Survey
 
 _VARIABLES_SHOWN = 12
+_RULES_NAMED = 5
 
 
 def duration_text(seconds: float) -> str:
@@ -129,7 +130,9 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     >>> print(_routing_text(RoutingRecord(gates=3, followers=10, skipped=(3, 5))))
     Routing: 10 cells hung on 3 missing gates; on average 4 a draw were settled as skipped.
     """
-    if routing is None or routing.policy == "keep" or not routing.followers + routing.withheld:
+    if routing is None or routing.policy == "keep":
+        return ""
+    if not routing.followers + routing.withheld + routing.n_left_missing:
         return ""
     skipped = routing.mean_skipped if routing.skipped else routing.skipped_in_point
     # Those of absent respondents are skipped in every draw, and told apart.
@@ -141,8 +144,15 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     )
     if routing.withheld:
         text += f" {routing.withheld:,} cells of respondents who were not there, too."
-    conflicts = routing.total("conflict")
-    return text + (f" {conflicts:,} conflicts were left over all draws." if conflicts else "")
+    if routing.left_missing:
+        rules = sorted({rule for _, rule in routing.left_missing})
+        named = ", ".join(rules[:_RULES_NAMED])
+        more = f" and {len(rules) - _RULES_NAMED} more" if len(rules) > _RULES_NAMED else ""
+        text += (
+            f" {routing.n_left_missing:,} cells stay missing, because any answer would go against"
+            f" an answer that was given and {named}{more}."
+        )
+    return text
 
 
 def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> None:
@@ -166,8 +176,9 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
     if most:
         share = [[one_line(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
         lines += [*columns([["most imputed", "cells", "of rows"], *share]), ""]
-    if counts["left_missing"]:
-        text = f"{counts['left_missing']:,} cells stay missing: nobody answered their question."
+    unanswered = counts["left_missing"] - (result.routing.n_left_missing if result.routing else 0)
+    if unanswered:
+        text = f"{unanswered:,} cells stay missing: nobody answered their question."
         lines += [paragraph(text, width), ""]
     if len(result.events):
         lines += ["Decisions taken on the way:", *events_text(result.events, width), ""]

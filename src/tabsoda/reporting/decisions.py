@@ -76,10 +76,15 @@ def gate_conflicts(
         counts["Cells settled as skipped, on average over the draws"] = record.mean_skipped
     if record.withheld:
         counts["Missing cells of respondents who were not there"] = record.withheld
+    if record.left_missing:
+        counts["Cells left missing, because any answer would break a rule"] = record.n_left_missing
     sentences = {} if rules is None else {one.identifier: rules.sentence(one) for one in rules}
     by_rule: dict[str, dict[str, int]] = {}
     for (rule, kind), count in record.counts.items():
         by_rule.setdefault(rule, {})[kind] = count
+    for (_, rule), count in record.left_missing.items():
+        kinds = by_rule.setdefault(rule, {})
+        kinds["left_missing"] = kinds.get("left_missing", 0) + count
     return {
         "policy": record.policy,
         "counts": {
@@ -91,7 +96,7 @@ def gate_conflicts(
                 "sentence": sentences.get(rule, ""),
                 **{
                     kind: withhold_alone(kinds.get(kind, 0), suppress_below)
-                    for kind in ("skipped", "ruled_out", "conflict")
+                    for kind in ("skipped", "ruled_out", "left_missing")
                 },
             }
             for rule, kinds in sorted(by_rule.items())

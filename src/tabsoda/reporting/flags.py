@@ -56,7 +56,11 @@ def _about_tables(counts: dict[str, Any], draws: int) -> Iterator[dict[str, Any]
         )
     if counts["left_missing"] is None or counts["left_missing"]:
         amount = "Some" if counts["left_missing"] is None else f"{counts['left_missing']:,}"
-        yield _flag(f"{amount} cells stay missing: nobody answered their question.", "variables")
+        yield _flag(
+            f"{amount} cells stay missing: nobody answered their question, or the rules leave no"
+            " answer.",
+            "variables",
+        )
 
 
 def _about_rules(routing: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
@@ -108,10 +112,10 @@ def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]
 
 def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     rules = [] if conflicts is None else conflicts["by_rule"]
-    clashing = [one["rule"] for one in rules if one["conflict"] is None or one["conflict"]]
+    clashing = [one["rule"] for one in rules if one["left_missing"] is None or one["left_missing"]]
     if clashing:
         yield _flag(
-            "Questions were asked although no answer of their gate allows it, under the rules"
+            "Cells were left missing because any answer would go against the rules"
             f" {_names(clashing)}: see whether these rules are right.",
             "conflicts",
         )

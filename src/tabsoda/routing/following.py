@@ -7,23 +7,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import keyed_uniforms, row_keys, stream_key
+from tabsoda._internal.randomness import row_keys
 from tabsoda.em.engine import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.routing.choosing import Choose, by_noise, most_probable
+from tabsoda.routing.leaving import find_kept
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
-from tabsoda.routing.settling import Choose, Settled, Settler
-from tabsoda.routing.unresolved import Unresolved, find_unresolved
+from tabsoda.routing.settling import Settled, Settler
+from tabsoda.routing.unresolved import find_unresolved
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.table import CodedTable
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
 Values = NDArray[np.float64]
+# In one event; the record holds all.
+_RULES_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +71,39 @@ class Follower:
         """
         if keys is None:
             keys = row_keys(table.values, table.states.states)
-        fillable = self.engine.model.codec.fillable
-        unresolved = find_unresolved(table, self.rules, fillable)
+        model = self.engine.model
+        kept = find_kept(
+            table,
+            self.rules,
+            self.models,
+            model.codec.fillable,
+            n_draws=n_draws,
+            seed=model.seed,
+            keys=keys,
+        )
+        unresolved = find_unresolved(table, self.rules, kept.filled)
         concerned = np.flatnonzero(unresolved.rows)
         others = np.flatnonzero(~unresolved.rows)
-        rows, positions = np.nonzero(table.states.missing & fillable)
+        rows, positions = np.nonzero(table.states.missing & kept.filled)
         in_concerned = unresolved.rows[rows]
         estimates = np.empty((n_draws + 2, rows.size))
         share = others.size / max(table.shape[0], 1)
         told = _part(report, 0.0, share)
         plain = self.engine.impute(table.rows(others), n_draws, told, events, keys=keys[others])
-        estimates[:, ~in_concerned] = np.vstack([plain.mode, plain.median, plain.draws])
+        wanted = kept.filled[others[plain.rows], plain.positions]
+        found = np.vstack([plain.mode, plain.median, plain.draws])
+        estimates[:, ~in_concerned] = found[:, wanted]
         counts: Counter[tuple[str, str]] = Counter()
         skipped = [0] * (n_draws + 1)
         if concerned.size:
-            part = _Concerned.of(self, table, unresolved, concerned, keys[concerned])
+            settler = Settler(
+                table.rows(concerned),
+                unresolved.of_rows(concerned),
+                self.rules,
+                self.models,
+                kept.filled[concerned],
+            )
+            part = _Concerned(self.engine, settler, keys[concerned])
             told = _part(report, share, 1.0)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
             mode, median, settled = part.point()
@@ -104,6 +125,7 @@ class Follower:
             tuple(skipped[1:]),
             skipped[0],
             dict(counts),
+            dict(kept.left),
         )
         if events is not None:
             tell_routing(record, events)
@@ -126,25 +148,6 @@ class _Concerned:
     settler: Settler
     keys: NDArray[np.int64]
 
-    @classmethod
-    def of(
-        cls,
-        follower: Follower,
-        table: CodedTable,
-        unresolved: Unresolved,
-        rows: NDArray[np.int64],
-        keys: NDArray[np.int64],
-    ) -> _Concerned:
-        masks = (unresolved.followers, unresolved.withheld, unresolved.contested, unresolved.gates)
-        settler = Settler(
-            table.rows(rows),
-            Unresolved(*(mask[rows] for mask in masks)),
-            follower.rules,
-            follower.models,
-            follower.engine.model.codec.fillable,
-        )
-        return cls(follower.engine, settler, keys)
-
     def n_skipped(self, settled: Settled) -> int:
         """Count the cells that were missing and are skipped now."""
         now = settled.table.states.skipped & self.settler.table.states.missing
@@ -165,31 +168,19 @@ class _Concerned:
 
     def point(self) -> tuple[Values, Values, Settled]:
         """Estimate every missing cell under the most probable routes: mode, median, states."""
-        settled = self.settler.settle(_most_probable)
+        settled = self.settler.settle(most_probable)
         cells = self.engine.impute(settled.table, keys=self.keys)
         estimates = []
         for values in (cells.mode, cells.median):
             filled = settled.table.values.copy()
             filled[cells.rows, cells.positions] = values
-            off, levels = self._off_route(filled, settled, _most_probable)
+            off, levels = self._off_route(filled, settled, most_probable)
             estimates.append(np.where(off, levels, filled))
         return estimates[0], estimates[1], settled
 
     def _by_noise(self, number: int, use: str = "route") -> Choose:
-        key = stream_key(self.engine.model.seed, use, number)
         n_columns = self.settler.table.shape[1]
-        uniforms = keyed_uniforms(key, torch.from_numpy(self.keys), n_columns).numpy()
-
-        def choose(
-            probabilities: Values, position: int, rows: NDArray[np.int64]
-        ) -> NDArray[np.int64]:
-            below = np.cumsum(probabilities, axis=1)[:, :-1]
-            chosen = (uniforms[rows, position][:, None] >= below).sum(axis=1)
-            # Rounding may leave the sum short of 1; what is impossible is never chosen.
-            possible = probabilities[np.arange(rows.size), chosen] > 0
-            return np.where(possible, chosen, probabilities.argmax(axis=1))
-
-        return choose
+        return by_noise(self.engine.model.seed, number, self.keys, n_columns, use)
 
     def _off_route(
         self, values: Values, settled: Settled, choose: Choose
@@ -211,12 +202,13 @@ class _Concerned:
             rows = np.flatnonzero(off[:, position])
             taken = settled.routes[rows, position]
             if not routes.column.is_categorical:
-                answers[rows, position] = routes.nearest(values[rows, position], taken)
+                given = self.settler.models.observed_at(position)
+                answers[rows, position] = routes.nearest(values[rows, position], taken, given)
             elif rows.size:
                 on_route = routes.route_of_level[None, :] == taken[:, None]
-                given = odds.get(position, np.zeros((concerned.size, on_route.shape[1])))
+                known = odds.get(position, np.zeros((concerned.size, on_route.shape[1])))
                 # A level with no chance at all still beats one that is off the route.
-                weight = (given[np.searchsorted(concerned, rows)] + 1e-9) * on_route
+                weight = (known[np.searchsorted(concerned, rows)] + 1e-9) * on_route
                 weight /= weight.sum(axis=1, keepdims=True)
                 answers[rows, position] = choose(weight, position, rows)
         return off, answers
@@ -237,15 +229,10 @@ def tell_routing(record: RoutingRecord, events: EventLog) -> None:
     if record.total("ruled_out"):
         detail = f"{record.total('ruled_out') / draws:.1f} times a draw, by followers asked"
         events.add("routing", "answers of gates ruled out", detail=detail)
-    if record.total("conflict"):
-        detail = f"{record.total('conflict') / draws:.1f} cells a draw: no answer avoids it"
-        events.add("routing", "conflicts left", detail=detail)
-
-
-def _most_probable(
-    probabilities: Values, position: int, rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    return np.asarray(probabilities.argmax(axis=1))
+    for column, rules in record.left_by_column.items():
+        named = ", ".join(rules) if len(rules) <= _RULES_NAMED else f"{len(rules)} rules"
+        detail = f"{sum(rules.values())} cells: any answer would go against {named}"
+        events.add("routing", "left missing", column=column, detail=detail)
 
 
 def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) -> CodedTable:

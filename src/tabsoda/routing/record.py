@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["skipped", "ruled_out", "conflict"]
+Kind = Literal["skipped", "ruled_out"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,11 @@ class RoutingRecord:
         The same for the point estimate.
     counts : dict of (str, str) to int
         By rule and kind, summed over the draws: ``"skipped"`` cells that the rule led past;
-        ``"ruled_out"`` gates that could not take an answer because the question had been asked;
-        ``"conflict"`` questions asked although no answer of the gate allows it.
+        ``"ruled_out"`` gates that could not take an answer because the question had been asked.
+    left_missing : dict of (str, str) to int
+        Cells that were not imputed, by column and rule: gates every answer of which leads past a
+        question that was asked, and refusals of questions that known answers lead past. They are
+        missing in every completed table.
 
     Examples
     --------
@@ -44,6 +47,17 @@ class RoutingRecord:
     skipped: tuple[int, ...] = ()
     skipped_in_point: int = 0
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    left_missing: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def n_left_missing(self) -> int:
+        """Cells that were not imputed because any answer would break a rule."""
+        return sum(self.left_missing.values())
+
+    @property
+    def left_by_column(self) -> dict[str, dict[str, int]]:
+        """The same by column, and within it by rule."""
+        return _nested(self.left_missing)
 
     @property
     def mean_skipped(self) -> float:
@@ -56,9 +70,6 @@ class RoutingRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, ready for JSON."""
-        by_rule: dict[str, dict[str, int]] = {}
-        for (rule, kind), count in sorted(self.counts.items()):
-            by_rule.setdefault(rule, {})[kind] = count
         return {
             "policy": self.policy,
             "gates": self.gates,
@@ -66,19 +77,35 @@ class RoutingRecord:
             "withheld": self.withheld,
             "skipped": list(self.skipped),
             "skipped_in_point": self.skipped_in_point,
-            "by_rule": by_rule,
+            "by_rule": _nested(self.counts),
+            "left_missing": self.left_by_column,
         }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> RoutingRecord:
         """Read what :meth:`to_dict` gave."""
-        values = {key: value for key, value in content.items() if key != "by_rule"}
-        counts = {
-            (rule, kind): count
-            for rule, kinds in content["by_rule"].items()
-            for kind, count in kinds.items()
-        }
-        return cls(**{**values, "skipped": tuple(values["skipped"])}, counts=counts)
+        return cls(
+            content["policy"],
+            content["gates"],
+            content["followers"],
+            content["withheld"],
+            tuple(content["skipped"]),
+            content["skipped_in_point"],
+            _paired(content["by_rule"]),
+            # Results of earlier versions do not have it.
+            _paired(content.get("left_missing", {})),
+        )
+
+
+def _nested(counts: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    nested: dict[str, dict[str, int]] = {}
+    for (outer, inner), count in sorted(counts.items()):
+        nested.setdefault(outer, {})[inner] = count
+    return nested
+
+
+def _paired(nested: dict[str, dict[str, int]]) -> dict[tuple[str, str], int]:
+    return {(outer, inner): n for outer, counts in nested.items() for inner, n in counts.items()}
 
 
 def add_counts(into: Counter[tuple[str, str]], rule: str, kind: Kind, count: int) -> None:

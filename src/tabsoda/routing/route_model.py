@@ -40,6 +40,8 @@ class RouteModels:
         Which gate and route each row of coefficients is about.
     coefficients : ndarray of float64, shape (n_outcomes, p + 1)
         The last one is the constant.
+    observed : ndarray of float64, shape (n_outcomes, 2)
+        The smallest and the largest number that was given on the route; NaN where there is none.
     partition : ndarray of float64
         What routes the gates had, and what hung on them; see :meth:`fits`.
     """
@@ -48,6 +50,7 @@ class RouteModels:
     gate: NDArray[np.int64]
     route: NDArray[np.int64]
     coefficients: NDArray[np.float64]
+    observed: NDArray[np.float64]
     partition: NDArray[np.float64]
 
     @classmethod
@@ -67,7 +70,7 @@ class RouteModels:
         features = predictors.of_table(sample, routes)
         gates: list[int] = []
         numbers: list[int] = []
-        coefficients = []
+        coefficients, observed = [], [np.empty((0, 2))]
         for position, found in routes.items():
             taken = found.of_values(sample.values[:, position])
             hangs_on_gate = np.isin(predictors.source, [position, *below[position]])
@@ -75,11 +78,13 @@ class RouteModels:
             gates += [position] * found.n_routes
             numbers += range(found.n_routes)
             coefficients.append(fitted)
+            observed.append(found.observed(table.values[:, position]))
         return cls(
             predictors,
             np.array(gates, dtype=np.int64),
             np.array(numbers, dtype=np.int64),
             np.vstack(coefficients) if coefficients else np.zeros((0, predictors.source.size + 1)),
+            np.vstack(observed),
             _partition(rules, table),
         )
 
@@ -94,6 +99,10 @@ class RouteModels:
         odds = np.exp(odds - odds.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)
 
+    def observed_at(self, position: int) -> NDArray[np.float64]:
+        """Return what numbers were given on each route of a gate; (n_routes, 2)."""
+        return self.observed[self.gate == position]
+
     def save(self, path: Path) -> None:
         """Write to a safetensors file."""
         from safetensors.numpy import save_file
@@ -107,6 +116,7 @@ class RouteModels:
             "gate": self.gate,
             "route": self.route,
             "coefficients": self.coefficients,
+            "observed": self.observed,
             "partition": self.partition,
         }
         with atomic_path(path) as temporary:
@@ -124,7 +134,10 @@ class RouteModels:
             predictors = Predictors(*(parts[name] for name in names))
             return cls(
                 predictors,
-                *(parts[name] for name in ("gate", "route", "coefficients", "partition")),
+                *(
+                    parts[name]
+                    for name in ("gate", "route", "coefficients", "observed", "partition")
+                ),
             )
         except (OSError, KeyError, SafetensorError) as error:
             raise InputError(

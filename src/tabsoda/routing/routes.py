@@ -86,15 +86,48 @@ class GateRoutes:
         counts = np.bincount(self.route_of_level, minlength=self.n_routes)
         return np.where(counts == 1, self.examples, np.nan)
 
-    def nearest(self, values: Values, routes: NDArray[np.int64]) -> Values:
+    def observed(self, values: Values) -> Values:
+        """Return the smallest and the largest number on each route, shape (n_routes, 2).
+
+        NaN where nobody gave a number on the route, and for levels.
+        """
+        found = np.full((self.n_routes, 2), np.nan)
+        if not self.column.is_categorical:
+            taken = self.of_values(values)
+            for route in np.unique(taken[taken >= 0]):
+                numbers = values[taken == route]
+                found[route] = numbers.min(), numbers.max()
+        return found
+
+    def nearest(self, values: Values, routes: NDArray[np.int64], observed: Values) -> Values:
         """Return the number nearest to each value that lies on the route asked for.
 
-        Whole where a whole number lies on the route: just above a bound comes the next one.
+        One that somebody gave, if anybody did. Otherwise whole where a whole number lies on the
+        route: just above a bound comes the next one.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n,)
+        routes : ndarray of int64, shape (n,)
+        observed : ndarray of float64, shape (n_routes, 2)
+            See :meth:`observed`.
+
+        Examples
+        --------
+        >>> from tabsoda.schema import ColumnKind
+        >>> age = Column("age", ColumnKind.CONTINUOUS)
+        >>> routes = GateRoutes.of(age, [Condition("age", up_to=17)])
+        >>> given = routes.observed(np.array([12.0, 16.0, 19.0]))
+        >>> routes.nearest(np.array([40.0, 3.0]), np.array([0, 1]), given).tolist()
+        [16.0, 19.0]
         """
         lower = np.append(-np.inf, self.edges)[routes]
         upper = np.append(self.edges, np.inf)[routes]
         above = np.where(np.floor(lower) + 1 <= upper, np.floor(lower) + 1, (lower + upper) / 2)
-        return np.where(values > upper, upper, np.where(values <= lower, above, values))
+        smallest, largest = observed[routes].T
+        first = np.where(np.isnan(smallest), above, smallest)
+        last = np.where(np.isnan(largest), upper, largest)
+        return np.where(values > upper, last, np.where(values <= lower, first, values))
 
 
 def gate_routes(rules: RuleSet, table: CodedTable) -> dict[int, GateRoutes]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.routing.choosing import Choose
 from tabsoda.routing.record import add_counts
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import descendants, gate_routes
-from tabsoda.routing.unresolved import Unresolved, once_filled
+from tabsoda.routing.unresolved import Unresolved, holds_once_filled
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, SkipRule
@@ -20,8 +21,6 @@ from tabsoda.states.cell_states import CellState
 from tabsoda.table import CodedTable
 
 Mask = NDArray[np.bool_]
-# choose(probabilities, position, rows) -> routes; of shape (n, n_routes), (), (n,) and (n,).
-Choose = Callable[[NDArray[np.float64], int, NDArray[np.int64]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +33,16 @@ class Settled:
         Followers skipped or missing; gates answered where their route has one answer only.
     routes : ndarray of int64, shape (n_rows, n_columns)
         The route each missing gate takes; -1 elsewhere.
+    stuck : dict of (int, int) to str
+        The first gate of a row, by row and column, every answer of which leads past a question
+        that was asked, and a rule that says so.
     counts : Counter of (rule, kind)
         See :class:`~tabsoda.routing.record.RoutingRecord`.
     """
 
     table: CodedTable
     routes: NDArray[np.int64]
+    stuck: dict[tuple[int, int], str]
     counts: Counter[tuple[str, str]]
 
 
@@ -54,7 +57,8 @@ class Settler:
         Of the same rows.
     rules : RuleSet
     models : RouteModels
-    fillable : ndarray of bool, shape (n_columns,)
+    filled : ndarray of bool, shape (n_rows, n_columns)
+        Cells that are imputed where they are missing.
     """
 
     def __init__(
@@ -63,32 +67,37 @@ class Settler:
         unresolved: Unresolved,
         rules: RuleSet,
         models: RouteModels,
-        fillable: Mask,
+        filled: Mask,
     ) -> None:
-        self.table, self.unresolved, self.models = table, unresolved, models
+        self.table, self.unresolved, self.models, self._filled = table, unresolved, models, filled
         self.gate_routes = gate_routes(rules, table)
-        self._below = descendants(rules, table)
         self._asked = was_asked(table.states)
         self._place = {name: position for position, name in enumerate(table.names)}
         self._rules: dict[int, list[SkipRule]] = {}
-        for rule in once_filled(rules, table, fillable):
+        for rule in rules.active:
             self._rules.setdefault(self._place[rule.target], []).append(rule)
         # Columns of a rule set are in questionnaire order, whatever the order of the table.
         self._order = [self._place[column.name] for column in rules.columns]
+        self._below = {
+            gate: [position for position in self._order if position in found]
+            for gate, found in descendants(rules, table).items()
+        }
         self._features = models.predictors.of_table(table, self.gate_routes)
 
     def settle(self, choose: Choose) -> Settled:
-        """Go forward through the questionnaire: skip followers, then choose routes of gates."""
+        """Go forward through the questionnaire and choose routes of gates; skip what they pass.
+
+        What a route leads past is skipped at once, to the end of the questionnaire, so that the
+        next gate is chosen with all of it known.
+        """
         values, states = self.table.values.copy(), self.table.states.states.copy()
         features = self._features.copy()
         taken = np.full(self.table.shape, -1, dtype=np.int64)
         counts: Counter[tuple[str, str]] = Counter()
+        stuck: dict[tuple[int, int], str] = {}
+        stuck_rows = np.zeros(self.table.shape[0], dtype=bool)
+        self._follow(np.arange(self.table.shape[0]), self._order, values, states, counts)
         for position in self._order:
-            for rule in self._rules.get(position, ()):
-                fired = rule.fires_where(lambda c: self._holds(c, values, states))
-                open_now = ~self._asked[:, position] & (states[:, position] == CellState.MISSING)
-                states[fired & open_now, position] = CellState.SKIPPED
-                add_counts(counts, rule.identifier, "skipped", (fired & open_now).sum())
             if position not in self.gate_routes:
                 continue
             was_missing = self.table.states.missing[:, position]
@@ -100,24 +109,35 @@ class Settler:
                 continue
             odds = self.models.probabilities(features[rows], position)
             broken, left = self._consequences(rows, position, values, states)
-            free = _least(np.sum(list(broken.values()), axis=0, initial=0), left)
+            n_broken = np.sum(list(broken.values()), axis=0, initial=0)
+            free = _least(n_broken, left)
             odds = np.where(free, odds, 0.0)
             route = choose(odds / odds.sum(axis=1, keepdims=True), position, rows)
             for name, leads_past in broken.items():
                 add_counts(counts, name, "ruled_out", (leads_past & ~free).any(axis=1).sum())
-                met = leads_past[np.arange(rows.size), route]
-                add_counts(counts, name, "conflict", met.sum())
+            # What follows a gate that is stuck is not worth telling: it is settled anew without.
+            for at in np.flatnonzero((n_broken.min(axis=1) > 0) & ~stuck_rows[rows]):
+                names = [name for name, leads_past in broken.items() if leads_past[at, route[at]]]
+                stuck[int(rows[at]), position] = names[0]
+                stuck_rows[rows[at]] = True
             taken[rows, position] = route
             values[rows, position] = self.gate_routes[position].examples[route]
             states[rows, position] = CellState.ANSWERED
+            followed = states[rows]
+            self._follow(rows, self._below[position], values[rows], followed, counts)
+            states[rows] = followed
             self.models.predictors.settle(features, rows, position, route)
-        return Settled(self._table(values, states, taken), taken, counts)
+        return Settled(self._table(values, states, taken), taken, stuck, counts)
 
     def _holds(
-        self, condition: Condition, values: NDArray[np.float64], states: NDArray[np.uint8]
+        self,
+        condition: Condition,
+        rows: NDArray[np.int64],
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
     ) -> Mask:
-        gate = self._place[condition.column]
-        return condition.holds_for(self.table.columns[gate], values[:, gate], states[:, gate])
+        filled = self._filled[rows] if condition.or_blank else self._filled
+        return holds_once_filled(condition, self.table, self._place, values, states, filled)
 
     def _consequences(
         self,
@@ -136,40 +156,46 @@ class Settler:
         left : ndarray of int64, shape (n_rows, n_routes)
             Skips known from codes or a mask that a route leaves without a reason.
         """
-        examples = self.gate_routes[position].examples
-        before, _ = self._fired(rows, position, values[rows], states[rows])
+        examples, below = self.gate_routes[position].examples, self._below[position]
+        before, _ = self._follow(rows, below, values[rows], states[rows])
         broken = {name: np.zeros((rows.size, examples.size), dtype=bool) for name in before}
         left = np.zeros((rows.size, examples.size), dtype=np.int64)
         for route, example in enumerate(examples):
             tried, trial = values[rows], states[rows]
             tried[:, position], trial[:, position] = example, CellState.ANSWERED
-            fired, left[:, route] = self._fired(rows, position, tried, trial)
+            fired, left[:, route] = self._follow(rows, below, tried, trial)
             for name, leads_past in fired.items():
                 broken[name][:, route] = leads_past & ~before[name]
         return broken, left
 
-    def _fired(
+    def _follow(
         self,
         rows: NDArray[np.int64],
-        position: int,
+        targets: Sequence[int],
         values: NDArray[np.float64],
         states: NDArray[np.uint8],
+        counts: Counter[tuple[str, str]] | None = None,
     ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
-        """Follow the rules below a gate; return where each leads past a question that was asked.
+        """Follow the rules forward and mark in ``states`` what they skip.
 
-        The second value counts the known skips that no rule explains, shape (n_rows,).
+        Returns
+        -------
+        fired : dict of str to ndarray of bool, shape (n_rows,)
+            By rule, where it leads past a question that was asked.
+        unexplained : ndarray of int64, shape (n_rows,)
+            Known skips that no rule explains.
         """
         fired = {}
         unexplained = np.zeros(rows.size, dtype=np.int64)
-        for target in self._order:
-            if target not in self._below[position]:
-                continue
+        for target in targets:
             asked = self._asked[rows, target]
             reason = np.zeros(rows.size, dtype=bool)
-            for rule in self._rules[target]:
-                fires = rule.fires_where(lambda c: self._holds(c, values, states))
-                open_now = ~asked & (states[:, target] == CellState.MISSING)
-                states[fires & open_now, target] = CellState.SKIPPED
+            for rule in self._rules.get(target, ()):
+                fires = rule.fires_where(lambda c: self._holds(c, rows, values, states))
+                newly = fires & ~asked & (states[:, target] == CellState.MISSING)
+                states[newly, target] = CellState.SKIPPED
+                if counts is not None:
+                    add_counts(counts, rule.identifier, "skipped", newly.sum())
                 fired[rule.identifier] = fires & asked
                 reason |= fires
             unexplained += self.table.states.skipped[rows, target] & ~reason

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_checks import require_same_survey
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.skips.rules import Condition
 from tabsoda.states.cell_states import CellState
 from tabsoda.table import CodedTable
 
@@ -19,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Unresolved:
-    """What rules leave open in a table; masks of shape (n_rows, n_columns).
+    """What rules leave open in a table; arrays of shape (n_rows, n_columns).
 
     Attributes
     ----------
@@ -30,6 +31,10 @@ class Unresolved:
         there.
     contested : ndarray of bool
         Cells that were asked, and which the missing answer of a gate could lead past.
+    contradicted : ndarray of int64
+        Cells refused or answered with "don't know", which known answers lead past: any answer put
+        there would break a rule that nobody broke. Which one, counted from 1 among the active
+        rules; 0 elsewhere.
     gates : ndarray of bool
         Missing cells on which a follower or a contested cell hangs.
     """
@@ -37,12 +42,17 @@ class Unresolved:
     followers: Mask
     withheld: Mask
     contested: Mask
+    contradicted: NDArray[np.int64]
     gates: Mask
 
     @property
     def rows(self) -> Mask:
         """The rows that differ between draws in what is skipped, or could; shape (n_rows,)."""
         return np.asarray((self.withheld | self.gates).any(axis=1))
+
+    def of_rows(self, rows: NDArray[np.int64]) -> Unresolved:
+        """Return what is left open in some rows."""
+        return Unresolved(*(getattr(self, part.name)[rows] for part in fields(self)))
 
 
 def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unresolved:
@@ -53,12 +63,13 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
     table : CodedTable
         With the rules applied, as :func:`reopened` leaves it.
     rules : RuleSet
-    fillable : ndarray of bool, shape (n_columns,)
-        Columns whose missing cells will be imputed; gates of the others stay blank.
+    fillable : ndarray of bool, shape (n_columns,) or (n_rows, n_columns)
+        Columns, or cells, that are imputed where they are missing; others stay blank.
 
     Examples
     --------
     >>> from tabsoda.schema import Column, ColumnKind
+    >>> from tabsoda.skips.rules import SkipRule
     >>> ever = Column("ever", ColumnKind.NOMINAL, ("yes", "no"))
     >>> often = Column("often", ColumnKind.CONTINUOUS)
     >>> table = CodedTable.from_values((ever, often), np.array([[np.nan, np.nan], [0, np.nan]]))
@@ -71,12 +82,13 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
     place = {name: position for position, name in enumerate(table.names)}
     states = table.states.states.copy()
     asked = was_asked(table.states)
-    unknown = table.states.missing & fillable
+    filled = np.broadcast_to(fillable, table.shape)
+    unknown = table.states.missing & filled
     followers, withheld, contested, gates = (np.zeros(table.shape, dtype=bool) for _ in range(4))
+    contradicted = np.zeros(table.shape, dtype=np.int64)
 
     def certain(condition: Condition) -> Mask:
-        gate = place[condition.column]
-        return condition.holds_for(table.columns[gate], table.values[:, gate], states[:, gate])
+        return holds_once_filled(condition, table, place, table.values, states, filled)
 
     def possible(condition: Condition) -> Mask:
         gate = place[condition.column]
@@ -84,7 +96,7 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
         may = may | followers[:, gate] if condition.or_skipped else may
         return certain(condition) | (may & (states[:, gate] == CellState.MISSING))
 
-    for rule in once_filled(rules, table, fillable):
+    for number, rule in enumerate(rules.active, 1):
         target = place[rule.target]
         fires, may_fire = rule.fires_where(certain), rule.fires_where(possible)
         open_now = ~asked[:, target] & (states[:, target] == CellState.MISSING)
@@ -94,26 +106,45 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
         undecided = may_fire & ~fires
         followers[:, target] |= undecided & open_now
         contested[:, target] |= undecided & asked[:, target]
+        against = fires & asked[:, target] & unknown[:, target] & (contradicted[:, target] == 0)
+        contradicted[against, target] = number
         for name in rule.gates:
             gate = place[name]
             gates[:, gate] |= undecided & unknown[:, gate] & (open_now | asked[:, target])
-    return Unresolved(followers & (states == CellState.MISSING), withheld, contested, gates)
+    followers &= states == CellState.MISSING
+    return Unresolved(followers, withheld, contested, contradicted, gates)
 
 
-def once_filled(rules: RuleSet, table: CodedTable, fillable: Mask) -> list[SkipRule]:
-    """Return the active rules as they read once missing cells are imputed.
+def holds_once_filled(
+    condition: Condition,
+    table: CodedTable,
+    place: Mapping[str, int],
+    values: NDArray[np.float64],
+    states: NDArray[np.uint8],
+    filled: Mask,
+) -> Mask:
+    """Return where a condition holds as it reads once missing cells are imputed, shape (n_rows,).
 
     A blank that will be filled is no reason to skip; one that stays blank is.
+
+    Parameters
+    ----------
+    condition : Condition
+    table : CodedTable
+        For its columns.
+    place : mapping of str to int
+        The position of each column.
+    values, states : ndarray, shape (n_rows, n_columns)
+        As far as they are settled.
+    filled : ndarray of bool, shape (n_rows, n_columns)
+        Cells that are imputed where they are missing.
     """
-
-    def read(condition: Condition) -> Condition:
-        stays = not fillable[table.names.index(condition.column)]
-        return replace(condition, or_blank=condition.or_blank and stays)
-
-    return [
-        replace(rule, any_of=tuple(tuple(read(c) for c in path) for path in rule.any_of))
-        for rule in rules.active
-    ]
+    gate = place[condition.column]
+    if not condition.or_blank:
+        return condition.holds_for(table.columns[gate], values[:, gate], states[:, gate])
+    without = replace(condition, or_blank=False)
+    held = without.holds_for(table.columns[gate], values[:, gate], states[:, gate])
+    return held | ((states[:, gate] == CellState.MISSING) & ~filled[:, gate])
 
 
 def reopened(table: CodedTable, rules: RuleSet, fillable: Mask, known: Mask) -> CodedTable:

@@ -1,0 +1,51 @@
+"""Choosing among routes or answers: by keyed noise for a draw, the most probable for a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import keyed_uniforms, stream_key
+
+Values = NDArray[np.float64]
+# choose(probabilities, position, rows) -> choices; of shape (n, n_choices), (), (n,) and (n,).
+Choose = Callable[[Values, int, NDArray[np.int64]], NDArray[np.int64]]
+
+
+def by_noise(
+    seed: int, number: int, keys: NDArray[np.int64], n_columns: int, use: str = "route"
+) -> Choose:
+    """Return a choice at random, the same for the same seed, draw, row and column.
+
+    Parameters
+    ----------
+    seed : int
+    number : int
+        Of the draw, from 1.
+    keys : ndarray of int64, shape (n_rows,)
+        What each row's noise is keyed by.
+    n_columns : int
+    use : str
+        Other uses draw other noise.
+    """
+    key = stream_key(seed, use, number)
+    uniforms = keyed_uniforms(key, torch.from_numpy(keys), n_columns).numpy()
+
+    def choose(probabilities: Values, position: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        below = np.cumsum(probabilities, axis=1)[:, :-1]
+        chosen = (uniforms[rows, position][:, None] >= below).sum(axis=1)
+        # Rounding may leave the sum short of 1; what is impossible is never chosen.
+        possible = probabilities[np.arange(rows.size), chosen] > 0
+        return np.where(possible, chosen, probabilities.argmax(axis=1))
+
+    return choose
+
+
+def most_probable(
+    probabilities: Values, position: int, rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Choose what is most probable."""
+    return np.asarray(probabilities.argmax(axis=1))
