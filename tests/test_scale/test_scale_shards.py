@@ -1,6 +1,7 @@
 """Rows in shards: the same imputations as in one call, whoever computes them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tabsoda._internal.randomness import count_occurrences, row_keys
+from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 from tabsoda.errors import InputError, OutputExistsError
+from tabsoda.imputations import result_folder
+from tabsoda.imputations.result_folder import load_result
 from tabsoda.imputer import TabSODAImputer
 from tabsoda.reading import read_survey
 from tabsoda.scale import impute_shards
@@ -248,3 +252,51 @@ def test_a_value_that_a_later_shard_alone_holds_is_named(place, imputer, tmp_pat
         unlisted="missing",
     )
     assert any(event["decision"].startswith("unlisted values") for event in manifest["events"])
+
+
+def test_a_sharded_result_reads_back_as_the_result_of_one_call(sharded, in_one_call):
+    folder, manifest = sharded
+    loaded = load_result(folder)
+    assert loaded.table.names == in_one_call.table.names
+    assert loaded.table.states == in_one_call.table.states
+    assert np.array_equal(loaded.table.values, in_one_call.table.values, equal_nan=True)
+    for name in ("rows", "positions"):
+        assert np.array_equal(getattr(loaded.cells, name), getattr(in_one_call.cells, name))
+    for number in (1, 2):
+        assert_frame_equal(loaded.complete(number), in_one_call.complete(number))
+    assert_frame_equal(loaded.point("median"), in_one_call.point("median"))
+    assert loaded.routing == in_one_call.routing
+    assert loaded.routing.mean_skipped > 0
+    assert manifest["routing"] == loaded.routing.to_dict()
+    assert loaded.settings == json.loads(json.dumps(in_one_call.settings))
+    assert loaded.history == in_one_call.history
+
+
+def test_what_comes_after_imputing_takes_a_sharded_result(sharded, in_one_call, tmp_path):
+    folder, _ = sharded
+    formula = "AGE ~ C(SEX)"
+    found = load_result(folder).pool(formula)
+    expected = in_one_call.pool(formula)
+    np.testing.assert_allclose(found.estimates, expected.estimates)
+    main(["report", str(folder), "-o", str(tmp_path / "report.html")])
+    summary = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert summary["counts"]["imputed"] == in_one_call.cells.rows.size
+    assert summary["source"] == "survey.parquet"
+    main(["export", str(folder), "--to", "parquet", "-o", str(tmp_path / "exported")])
+    long = pl.read_parquet(tmp_path / "exported" / "imputations.parquet")
+    assert long.height == 3 * 500
+
+
+def test_a_changed_shard_is_noticed(sharded, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(sharded[0], folder)
+    part = folder / "record" / "cells" / "part-00001.parquet"
+    pl.read_parquet(part).with_columns(mode=0.0).write_parquet(part)
+    with pytest.raises(InputError, match="not the one that was written"):
+        load_result(folder)
+
+
+def test_a_result_beyond_memory_is_refused_before_it_is_read(sharded, monkeypatch):
+    monkeypatch.setattr(result_folder, "available_memory", lambda: 10_000)
+    with pytest.raises(InputError, match=r"500 rows that take .* one draw at a time"):
+        load_result(sharded[0])

@@ -104,10 +104,12 @@ def _show(manifest: dict[str, Any], folder: Path) -> None:
         *draws,
         ["  states/", "answered, missing or skipped, cell by cell"],
         ["  model/", "to impute new rows without fitting again: --model"],
+        ["  record/", "for tabsoda report, pool and export, where all of it fits in memory"],
         ["  manifest.json", "seed, versions, hashes, counts, decisions"],
     ]
     note = (
-        "Every table is a folder of Parquet files; .id is the row in the file. There is no report."
+        "Every table is a folder of Parquet files; .id is the row in the file. There is no report"
+        f" yet: tabsoda report {folder} writes it."
     )
     width = output().width
     lines = [paragraph(text, width), "", f"In {folder}:", *columns(contents, left=2), ""]

@@ -33,31 +33,19 @@ _REASON_NAMES = ("answered", *(reason.value for reason in REASONS))
 def write_record(result: Imputations, folder: Path) -> None:
     """Write a result that came from a survey to an existing, empty folder.
 
-    The files: ``observed.parquet`` (the survey's values as published), ``letters.parquet`` (the
-    lettered missings beside them), ``coded.parquet`` (answers as numbers), ``reasons.parquet``
-    (why a cell holds no answer), ``cells.parquet`` (one row an imputed cell: row and column from
-    0, mode, median, every draw), ``survey.toml`` and ``record.json``.
+    The files: those of :func:`record_tables`, ``survey.toml`` and ``record.json``.
     """
-    import polars as pl
-
-    survey = result.survey
-    if survey is None:
-        raise TypeError("only a result that came from a survey can be recorded")
+    for name, table in record_tables(result).items():
+        with atomic_path(folder / f"{name}.parquet") as temporary:
+            table.write_parquet(temporary)
+    survey = _required(result)
     save_schema(survey.schema, folder / "survey.toml")
-    _write(survey.frame, folder / "observed.parquet")
-    if survey.tags:
-        letters = {name: pl.Series(tag, dtype=pl.String) for name, tag in survey.tags.items()}
-        _write(pl.DataFrame(letters), folder / "letters.parquet")
-    names = result.table.names
-    _write(pl.DataFrame(result.table.values, schema=list(names)), folder / "coded.parquet")
-    _write(_reasons_frame(result.table.states), folder / "reasons.parquet")
-    _write(_cells_frame(result.cells), folder / "cells.parquet")
     write_json(
         folder / "record.json",
         {
             "format": RECORD_FORMAT,
             "source": survey.source,
-            "questions": list(names),
+            "questions": list(result.table.names),
             "settings": result.settings,
             "history": result.history,
             "events": result.events.to_dicts(),
@@ -67,24 +55,48 @@ def write_record(result: Imputations, folder: Path) -> None:
     )
 
 
-def read_record(folder: Path) -> Imputations:
-    """Read what :func:`write_record` wrote."""
+def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataFrame]:
+    """Return the tables of a record, or of the part of one that starts at a row.
+
+    ``observed`` (the survey's values as published), ``letters`` (the lettered missings beside
+    them, where there are any), ``coded`` (answers as numbers), ``reasons`` (why a cell holds no
+    answer) and ``cells`` (one row an imputed cell: row and column from 0, mode, median, every
+    draw).
+    """
     import polars as pl
 
+    survey, table = _required(result), result.table
+    tables = {
+        "observed": survey.frame,
+        "coded": pl.DataFrame(table.values, schema=list(table.names)),
+        "reasons": _reasons_frame(table.states),
+        "cells": _cells_frame(result.cells, first_row),
+    }
+    if survey.tags:
+        letters = {name: pl.Series(tag, dtype=pl.String) for name, tag in survey.tags.items()}
+        tables["letters"] = pl.DataFrame(letters)
+    return tables
+
+
+def read_record(folder: Path) -> Imputations:
+    """Read what :func:`write_record` wrote, or a record whose tables are folders of parts."""
     content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     schema = load_schema(folder / "survey.toml")
-    frame = pl.read_parquet(folder / "observed.parquet")
-    letters = folder / "letters.parquet"
-    tags = _read_tags(pl.read_parquet(letters)) if letters.exists() else {}
+    letters = _read(folder, "letters")
+    tags = {} if letters is None else _read_tags(letters)
     names = tuple(content["questions"])
-    states = _states(pl.read_parquet(folder / "reasons.parquet").select(names), names)
-    values = pl.read_parquet(folder / "coded.parquet").select(names).to_numpy().copy()
-    table = CodedTable(tuple(schema[name] for name in names), values, states)
+    frame, reasons, coded, cells = (
+        _required_table(folder, name) for name in ("observed", "reasons", "coded", "cells")
+    )
+    values = coded.select(names).to_numpy().copy()
+    table = CodedTable(
+        tuple(schema[name] for name in names), values, _states(reasons.select(names), names)
+    )
     survey_events = _read_events(content["survey_events"])
     survey = Survey(frame, schema, table, tags, survey_events, content["source"])
     result = Imputations(
         table,
-        _cells(pl.read_parquet(folder / "cells.parquet")),
+        _cells(cells),
         survey,
         settings=content["settings"],
         history=content["history"],
@@ -93,6 +105,29 @@ def read_record(folder: Path) -> Imputations:
     # What was decided when the result was made, and not a second time now.
     result.events.events[:] = _read_events(content["events"])
     return result
+
+
+def _required(result: Imputations) -> Survey:
+    if result.survey is None:
+        raise TypeError("only a result that came from a survey can be recorded")
+    return result.survey
+
+
+def _read(folder: Path, name: str) -> pl.DataFrame | None:
+    """Read a table that is a file, or a folder of files; None where it is neither."""
+    import polars as pl
+
+    if (folder / name).is_dir():
+        return pl.concat(pl.read_parquet(path) for path in sorted((folder / name).iterdir()))
+    path = folder / f"{name}.parquet"
+    return pl.read_parquet(path) if path.exists() else None
+
+
+def _required_table(folder: Path, name: str) -> pl.DataFrame:
+    table = _read(folder, name)
+    if table is None:
+        raise FileNotFoundError(f"no {name}.parquet")
+    return table
 
 
 def _reasons_frame(states: CellStates) -> pl.DataFrame:
@@ -123,11 +158,11 @@ def _states(frame: pl.DataFrame, names: tuple[str, ...]) -> CellStates:
     return CellStates.from_masks(reasons == 0, reasons == code_of["skip"], names, reasons)
 
 
-def _cells_frame(cells: ImputedCells) -> pl.DataFrame:
+def _cells_frame(cells: ImputedCells, first_row: int) -> pl.DataFrame:
     import polars as pl
 
     columns: dict[str, NDArray[Any]] = {
-        "row": cells.rows,
+        "row": cells.rows + first_row,
         "column": cells.positions,
         "mode": cells.mode,
         "median": cells.median,
@@ -153,8 +188,3 @@ def _read_tags(frame: pl.DataFrame) -> dict[str, NDArray[np.object_]]:
 
 def _read_events(entries: list[dict[str, Any]]) -> EventLog:
     return EventLog([Event(**entry) for entry in entries])
-
-
-def _write(table: pl.DataFrame, path: Path) -> None:
-    with atomic_path(path) as temporary:
-        table.write_parquet(temporary)

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from tabsoda._internal.files import file_hash
+from tabsoda._internal.free_memory import available_memory
 from tabsoda.errors import InputError
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputations.record import RECORD_FORMAT, read_record
 
 MANIFEST = "manifest.json"
 RECORD = "record"
+# Of a result that was imputed some rows at a time, whose tables are folders.
+SHARDS_FORMAT = "shards 2"
 
 
 def load_result(folder: str | Path) -> Imputations:
@@ -24,7 +27,7 @@ def load_result(folder: str | Path) -> Imputations:
     Parameters
     ----------
     folder : str or Path
-        The output folder.
+        The output folder; one of ``--shard-rows`` is read as a whole, if it fits in memory.
 
     Returns
     -------
@@ -41,6 +44,8 @@ tabsoda impute.
     """
     folder = Path(folder)
     manifest = load_manifest(folder)
+    if manifest["format"] == SHARDS_FORMAT:
+        _check_memory(folder, manifest)
     _check_hashes(folder, manifest)
     try:
         return read_record(folder / RECORD)
@@ -84,12 +89,12 @@ def load_manifest(folder: str | Path) -> dict[str, Any]:
             expected="the output of tabsoda impute",
         )
     found = manifest.get("format")
-    if found != RECORD_FORMAT:
+    if found not in (RECORD_FORMAT, SHARDS_FORMAT):
         version = manifest.get("tabsoda", "another version")
         raise InputError(
             f"The result in '{folder}' has a form that this version does not read",
             found=f"form {found or 'of the beginning'}, written by tabsoda {version}",
-            expected=f"form {RECORD_FORMAT}",
+            expected=f"form {RECORD_FORMAT}, or {SHARDS_FORMAT}",
             next_step="Impute again with this version",
         )
     return manifest
@@ -123,3 +128,21 @@ def _check_hashes(folder: Path, manifest: dict[str, Any]) -> None:
                 expected="the hash in the manifest",
                 next_step="Get the folder again, or impute again",
             )
+
+
+def _check_memory(folder: Path, manifest: dict[str, Any]) -> None:
+    """Stop before a result imputed in shards is read that this machine cannot hold."""
+    counts, options = manifest["counts"], manifest["options"]
+    cells = counts["answered"] + counts["skipped"] + counts["missing"]
+    # A completed table at a time beside the values as published, coded, and their states.
+    wanted = 32 * cells + 8 * counts["imputed"] * (options["draws"] + 4)
+    free = available_memory()
+    if free is not None and wanted > free:
+        raise InputError(
+            f"The result in '{folder}' is too large to be read as a whole",
+            found=f"{counts['rows']:,} rows that take {wanted / 2**30:.1f} GiB",
+            expected=f"at most {free / 2**30:.1f} GiB, what is free",
+            next_step="Analyse its Parquet files one draw at a time, with polars.scan_parquet"
+            f"('{folder}/imputations/001/*.parquet') or DuckDB, and pool with tabsoda.pool;"
+            " or use a machine with more memory",
+        )

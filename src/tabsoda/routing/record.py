@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -80,6 +81,33 @@ class RoutingRecord:
             "by_rule": _nested(self.counts),
             "left_missing": self.left_by_column,
         }
+
+    @classmethod
+    def together(cls, records: Iterable[RoutingRecord]) -> RoutingRecord:
+        """Return the record of several parts of a table, imputed by one policy.
+
+        Examples
+        --------
+        >>> parts = [RoutingRecord(followers=3, skipped=(1, 2)), RoutingRecord(skipped=(0, 4))]
+        >>> RoutingRecord.together(parts).skipped
+        (1, 6)
+        """
+        parts = list(records)
+        counts: Counter[tuple[str, str]] = Counter()
+        left: Counter[tuple[str, str]] = Counter()
+        for part in parts:
+            counts.update(part.counts)
+            left.update(part.left_missing)
+        return cls(
+            parts[0].policy,
+            sum(part.gates for part in parts),
+            sum(part.followers for part in parts),
+            sum(part.withheld for part in parts),
+            tuple(sum(draw) for draw in zip(*(part.skipped for part in parts), strict=True)),
+            sum(part.skipped_in_point for part in parts),
+            dict(counts),
+            dict(left),
+        )
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> RoutingRecord:

@@ -16,8 +16,9 @@ import polars as pl
 from tabsoda._internal.files import file_hash, write_json
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda.errors import InputError, TabSODAError
+from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputations.run_folder import check_folder, claim_folder
-from tabsoda.scale.manifest import build_manifest
+from tabsoda.scale.manifest import build_manifest, write_shared_record
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
 from tabsoda.scale.shard_folder import ShardFolder
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
 # What an earlier run may have left in a folder that is overwritten.
-_OUTPUTS = ("model", "point", "point_median", "imputations", "states", "manifest.json")
+_OUTPUTS = (
+    *("model", "point", "point_median", "imputations", "states", RECORD),
+    *("manifest.json", "report.html", "report.json"),
+)
 
 
 def impute_shards(
@@ -68,7 +72,8 @@ def impute_shards(
         mean, and a value that they do not hold counts as ``unlisted``.
     folder : path
         Gets ``point``, ``point_median``, ``imputations/001``, ... and ``states``, each a folder of
-        Parquet files whose first column ``.id`` is the row in the file, from 1; ``model`` and
+        Parquet files whose first column ``.id`` is the row in the file, from 1; ``model``,
+        ``record`` (for :func:`tabsoda.imputations.result_folder.load_result`) and
         ``manifest.json``. A folder with a manifest is complete.
     m : int
         Draws.
@@ -116,6 +121,10 @@ def impute_shards(
     manifest = build_manifest(
         run.identity, run.inputs, run.imputer, records, time.perf_counter() - started
     )
+    write_shared_record(run.folder.root / RECORD, manifest, run.imputer, records[0]["questions"])
+    for name in ("record.json", "survey.toml"):
+        path = run.folder.root / RECORD / name
+        manifest["outputs_sha256"][f"{RECORD}/{name}"] = file_hash(path)
     write_json(run.folder.root / "manifest.json", manifest)
     shutil.rmtree(run.folder.checkpoint, ignore_errors=True)
     return manifest

@@ -8,13 +8,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import file_hash
+from tabsoda._internal.files import file_hash, write_json
 from tabsoda._version import __version__
+from tabsoda.imputations.record import RECORD_FORMAT
+from tabsoda.imputations.result_folder import SHARDS_FORMAT
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.schema.files import save_schema
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
 
-FORMAT = "shards 1"
 _LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
 
 
@@ -46,7 +49,7 @@ def build_manifest(
         by_variable.update(record["imputed_by_variable"])
         hashes.update(record["outputs_sha256"])
     return {
-        "format": FORMAT,
+        "format": SHARDS_FORMAT,
         "tabsoda": __version__,
         "python": platform.python_version(),
         "libraries": {name: version(name) for name in _LIBRARIES},
@@ -67,8 +70,47 @@ def build_manifest(
             {key: record[key] for key in ("number", "first_row", "last_row", "routing")}
             for record in records
         ],
+        "routing": _routing(records),
         "events": [*imputer.events_.to_dicts(), *merged_events(records)],
     }
+
+
+def write_shared_record(
+    folder: Path, manifest: dict[str, Any], imputer: TabSODAImputer, questions: list[str]
+) -> None:
+    """Write what the record of a result holds beside its tables, which the shards wrote.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the record.
+    manifest : dict
+    imputer : TabSODAImputer
+    questions : list of str
+    """
+    if imputer.schema_ is None:
+        raise TypeError("only a result that came from a survey can be recorded")
+    save_schema(imputer.schema_, folder / "survey.toml")
+    write_json(
+        folder / "record.json",
+        {
+            "format": RECORD_FORMAT,
+            "source": manifest["inputs"]["data"]["file"],
+            "questions": questions,
+            "settings": manifest["settings"],
+            "history": imputer.history_,
+            "events": manifest["events"],
+            "survey_events": [],
+            "routing": manifest["routing"],
+        },
+    )
+
+
+def _routing(records: list[dict[str, Any]]) -> dict[str, Any] | None:
+    found = [record["routing"] for record in records]
+    if not found or found[0] is None:
+        return None
+    return RoutingRecord.together(RoutingRecord.from_dict(one) for one in found).to_dict()
 
 
 def merged_events(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

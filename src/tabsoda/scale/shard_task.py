@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_hashes
 from tabsoda.errors import InputError, TabSODAError
+from tabsoda.imputations.record import record_tables
+from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputer_input import PreparedTable
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
@@ -142,7 +144,9 @@ def _tables(result: Imputations, imputer: TabSODAImputer, shard: Shard) -> dict[
     tables = {name: table.cast(broken) for name, table in tables.items()}
     tables["states"] = _states_frame(result)
     ids = pl.Series(ROW_ID, np.arange(shard.start + 1, shard.stop + 1))
-    return {name: table.insert_column(0, ids) for name, table in tables.items()}
+    tables = {name: table.insert_column(0, ids) for name, table in tables.items()}
+    record = record_tables(result, shard.start)
+    return tables | {f"{RECORD}/{name}": table for name, table in record.items()}
 
 
 def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, Any]:
@@ -183,6 +187,7 @@ def _record(result: Imputations, shard: Shard) -> dict[str, Any]:
             "left_missing": missing - imputed,
         },
         "imputed_by_variable": result.counts(),
+        "questions": list(result.table.names),
         "routing": None if result.routing is None else result.routing.to_dict(),
     }
 
