@@ -138,3 +138,16 @@ def test_bootstrap_members_go_on_from_the_first(mixed_table, tiny_settings):
     assert not torch.equal(second, third)
     # What a member was trained with does not stay in the model.
     assert engine.model.settings.training == settings.training
+
+
+def test_training_members_tells_how_far_it_is(mixed_table, tiny_settings):
+    settings = tiny_settings(
+        "balanced", backbone={"members": 3}, em={"rounds": 1}, experts={"trees": "none"}
+    )
+    told = []
+    Engine.fit(mixed_table(), settings, seed=1, device="cpu", report=lambda *one: told.append(one))
+    members = [(done, what) for done, _, what in told if what.startswith("network")]
+    # A round and two more trainings of 0.6 of a round each.
+    assert members == [(round(1000 * 1.6 / 2.2), "network 2 of 3"), (1000, "network 3 of 3")]
+    places = [done for done, _, what in told if what.startswith(("round", "network"))]
+    assert places == sorted(places)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import keyed_normals, stream_key
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.m_step import m_step
-from tabsoda.em.members import train_members
+from tabsoda.em.members import members_cost, train_members
 from tabsoda.em.model import Model
 from tabsoda.em.training_batch import RoundTargets, column_balance
 from tabsoda.em.working_table import WorkingTable
@@ -85,6 +85,7 @@ def run_em(
     The model is changed in place and ends with its temperatures chosen.
     """
     rounds = model.settings.em.rounds
+    whole = rounds + _TRAINING_SHARE * members_cost(model.settings)
     sampler: Sampler | None = None
     while state.round_number < rounds and not _settled(model, state):
         number = state.round_number + 1
@@ -93,7 +94,7 @@ def run_em(
             done: int, total: int, start: float, share: float, what: str, number: int = number
         ) -> None:
             if report is not None:
-                place = (number - 1 + start + share * done / max(total, 1)) / rounds
+                place = (number - 1 + start + share * done / max(total, 1)) / whole
                 report(round(1000 * place), 1000, f"round {number} of {rounds}, {what}")
 
         started = time.perf_counter()
@@ -134,7 +135,13 @@ def run_em(
         targets = _round_targets(model, data, state, state.round_number, EventLog())
         targets = replace(targets, standardized=scale.apply(targets.encoded, data.applicable))
         model.standardizer = scale
-        train_members(model, data, targets, events)
+
+        def trained_members(done: int, total: int) -> None:
+            if report is not None:
+                place = (rounds + (whole - rounds) * done / total) / whole
+                report(round(1000 * place), 1000, f"network {done + 1} of {total + 1}")
+
+        train_members(model, data, targets, events, trained_members)
     if state.round_number < rounds:
         detail = f"after round {state.round_number}: moved by {state.history[-1]['change']:.2g}"
         events.add("train", "stopped early", detail=detail)

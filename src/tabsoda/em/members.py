@@ -58,6 +58,18 @@ def train_members(
             report(number - 1, settings.members - 1)
 
 
+def members_cost(settings: Settings) -> float:
+    """Return how long further members take to train, in trainings of the first network.
+
+    Examples
+    --------
+    >>> members_cost(Settings.preset("balanced").replace(backbone={"members": 3}))
+    2.0
+    """
+    each = _CONTINUED_SHARE if settings.backbone.bootstrap else 1.0
+    return each * (settings.backbone.members - 1)
+
+
 def continued(settings: Settings) -> Settings:
     """Return the settings of a bootstrap member: few steps, all in one epoch.
 
