@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FAMILIES = ("gaussian", "binomial", "poisson")
+# Of a coefficient, per standard deviation of its term: beyond it the rows tell nothing of it. Those
+# that rounding ends have a hundred thousand and more, and all others a few units at most.
+_LARGEST_ERROR = 100.0
 
 
 def pooled_model(
@@ -177,14 +180,41 @@ def _fitted(design: _Design, family: str, weights: Array | None, **options: Any)
         # Separation and lack of convergence are told as an error, with the draw.
         warnings.simplefilter("always")
         fit = model.fit(tol=1e-12, maxiter=200, **options)
+    term = None if family == "gaussian" else _separating_term(fit, design, rows, weights)
     separated = any(issubclass(one.category, PerfectSeparationWarning) for one in told)
-    if separated or not fit.converged or not np.isfinite(fit.params).all():
+    if term is not None or separated:
+        named = "some term" if term is None else f"the term {term}"
         raise InputError(
             f"The model does not settle on coefficients in draw {design.draw}",
-            found="no convergence: a term may predict the outcome without error",
+            found=f"{named} tells the outcome with hardly an error: all, or nearly all, with one of"
+            " its levels or beyond one of its values have the same outcome",
+            next_step="Join the level with another one, or leave the term out",
+        )
+    if not fit.converged or not np.isfinite(fit.params).all():
+        raise InputError(
+            f"The model does not settle on coefficients in draw {design.draw}",
+            found="no convergence",
             next_step="Leave out terms, or join rare levels",
         )
     return fit
+
+
+def _separating_term(fit: Any, design: _Design, rows: Any, weights: Array | None) -> str | None:
+    """Return the term about whose coefficient the rows tell next to nothing, if there is one.
+
+    Where a level always has the same outcome its coefficient runs away until rounding ends it,
+    and the fit counts as converged. The variance tells: robust ones would hide it, so it is that
+    of the model.
+    """
+    variances = np.diag(fit.normalized_cov_params)
+    if weights is not None:
+        # Weights that count people, rather than respondents, make it small.
+        variances = variances * weights[rows].mean()
+    spread = design.terms[rows].std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    errors = np.sqrt(np.where(variances >= 0, variances, np.inf)) * unit
+    errors = np.where(np.isnan(errors), np.inf, errors)
+    return design.names[int(errors.argmax())] if errors.max() > _LARGEST_ERROR else None
 
 
 def _check_outcome(design: _Design, family: str) -> None:
@@ -209,5 +239,6 @@ def _rows_note(designs: list[_Design], n_rows: int) -> tuple[str, ...]:
         return ()
     shown = f"{min(used):,}" if min(used) == max(used) else f"{min(used):,} to {max(used):,}"
     return (
-        f"Fitted to {shown} of {n_rows:,} rows: the others were not asked one of its questions.",
+        f"Fitted to {shown} of {n_rows:,} rows: in the others one of its questions was skipped, or"
+        " is left missing.",
     )

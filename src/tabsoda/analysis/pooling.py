@@ -181,8 +181,16 @@ def _checked(one: Analysis, number: int) -> Analysis:
             f"Analysis {number} has no finite result",
             next_step="See whether the model can be estimated: blanks, a constant, too few rows",
         )
-    if (np.diag(one.covariance) < 0).any():
-        raise InputError(f"Analysis {number} has a negative variance")
+    variances = np.diag(one.covariance)
+    if (variances < 0).any():
+        first = int(np.flatnonzero(variances < 0)[0])
+        what = f"of {one.names[first]}" if one.names else f"of estimate {first + 1}"
+        raise InputError(
+            f"Analysis {number} has a negative variance",
+            found=f"{variances[first]:g} {what}",
+            next_step="See whether the model can be estimated: a level that always has the same"
+            " outcome is to be joined with another one",
+        )
     return one
 
 
