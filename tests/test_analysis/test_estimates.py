@@ -191,7 +191,8 @@ def test_rows_left_out_are_told(result):
     asked = int((~result.table.states.skipped[:, 4]).sum())
     pooled = result.pool("cigarettes ~ age")
     assert pooled.notes == (
-        f"Fitted to {asked} of 80 rows: in the others one of its questions was skipped, or is left missing.",
+        f"Fitted to {asked} of 80 rows: in the others one of its questions was skipped, or is left"
+        " missing.",
     )
     assert pooled.complete_df == asked - 2
 
