@@ -166,8 +166,12 @@ def _tell(rules: RuleSet, changed: list[str], file: Path, *, as_json: bool) -> N
 
 
 def _save(rules: RuleSet, path: Path) -> None:
+    from tabsoda._internal.files import write_text
+    from tabsoda.review.comments import keep_comments
+    from tabsoda.skips.rule_files import dump_rules
+
     try:
-        rules.to_toml(path)
+        write_text(path, keep_comments(path.read_text(encoding="utf-8"), dump_rules(rules)))
     except OSError as error:
         raise InputError(
             f"The rules file '{path}' cannot be written",

@@ -10,6 +10,7 @@ from typing import Any
 
 from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
+from tabsoda.review.comments import keep_comments
 from tabsoda.review.decisions import decide, edit
 from tabsoda.review.findings import Examined, examine
 from tabsoda.review.summary import patterns_summary, rules_summary
@@ -149,8 +150,8 @@ class Desk:
         # Approving changes nothing in the routing, and is what is done most.
         same = _routing_of(rules) == _routing_of(self._rules)
         examined = self._examined if same else examine(rules, self.survey.table)
-        text = dump_rules(rules)
         try:
+            text = keep_comments(self.path.read_text(encoding="utf-8"), dump_rules(rules))
             write_text(self.path, text)
         except OSError as error:
             raise InputError(
