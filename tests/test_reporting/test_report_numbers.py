@@ -18,6 +18,7 @@ from tabsoda.reporting.flags import find_flags
 from tabsoda.reporting.state_map import png, state_map
 from tabsoda.reporting.strata import make_strata
 from tabsoda.reporting.summary import summarise_result
+from tabsoda.routing import RoutingRecord
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 
@@ -153,3 +154,26 @@ def test_flags_are_raised_where_and_only_where_they_should():
     assert "still moved by 0.95" in _flagged(_result(even, np.tile(even[:60], (5, 1)), moving))
     settled = [{"round": 1, "change": 1.0}, {"round": 2, "change": 0.4}]
     assert _flagged(_result(even, np.tile(even[:60], (5, 1)), settled)) == ""
+
+
+@pytest.mark.parametrize(("suppress_below", "amount"), [(0, "2"), (5, "Some")])
+def test_cells_left_by_rules_and_cells_nobody_answers_are_flagged_apart(suppress_below, amount):
+    columns = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in "abc")
+    values = np.array([[0, 0, np.nan], [1, np.nan, np.nan], [np.nan, 1, np.nan]] * 2)
+    table = CodedTable.from_values(columns, values)
+    nothing = np.zeros(2)
+    cells = ImputedCells(np.array([1, 4]), np.array([1, 1]), np.zeros((5, 2)), nothing, nothing)
+    routing = RoutingRecord(skipped=(0,) * 5, left_missing={("a", "r7"): 2})
+    result = Imputations(table, cells, routing=routing)
+    summary = summarise_result(result, suppress_below=suppress_below)
+    texts = [flag["text"] for flag in summary["flags"]]
+    assert any(
+        text.startswith(f"{amount} cells were left missing") and "r7" in text for text in texts
+    )
+    unanswered = "Some" if suppress_below else "6"
+    assert f"{unanswered} cells stay missing: nobody answered their question." in texts
+    # Without the question nobody answers, the first flag is enough.
+    answered = np.where(np.isnan(values[:, 2:]), 1.0, values[:, 2:])
+    table = CodedTable.from_values(columns, np.column_stack([values[:, :2], answered]))
+    found = summarise_result(Imputations(table, cells, routing=routing))["flags"]
+    assert sum("missing" in flag["text"] for flag in found) == 1

@@ -21,6 +21,7 @@ from tabsoda.scale import impute_shards
 from tabsoda.scale.parquet_rows import ParquetRows
 from tabsoda.scale.row_sample import raw_hashes, sample_positions
 from tabsoda.schema.files import save_schema
+from tabsoda.skips.rule_set import RuleSet
 
 TINY = {
     "training": {"max_steps": 20, "min_epoch_steps": 10},
@@ -48,8 +49,6 @@ def place(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def imputer(place):
     """Fitted with rules, so that gates and what hangs on them are drawn, too."""
-    from tabsoda.skips.rule_set import RuleSet
-
     rules = RuleSet.from_toml(place / "rules.toml")
     new = TabSODAImputer(
         quality="fast", settings=TINY, description=place / "survey.toml", rules=rules, device="cpu"
@@ -300,3 +299,29 @@ def test_a_result_beyond_memory_is_refused_before_it_is_read(sharded, monkeypatc
     monkeypatch.setattr(result_folder, "available_memory", lambda: 10_000)
     with pytest.raises(InputError, match=r"500 rows that take .* one draw at a time"):
         load_result(sharded[0])
+
+
+def test_a_full_disk_is_told_and_the_same_call_goes_on(place, sharded):
+    import resource
+
+    folder = place / "full"
+    new = TabSODAImputer(
+        quality="fast",
+        settings=TINY,
+        description=place / "survey.toml",
+        rules=RuleSet.from_toml(place / "rules.toml"),
+        device="cpu",
+    )
+    arguments = (place / "survey.parquet", new, folder)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # No file may grow beyond it, and the model's would.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"full' cannot be written to.*same command again"):
+            impute_shards(*arguments, m=2, shard_rows=137)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (folder / "manifest.json").exists()
+    impute_shards(*arguments, m=2, shard_rows=137)
+    for table in TABLES:
+        assert_frame_equal(read(folder, table), read(sharded[0], table))

@@ -92,7 +92,7 @@ def _violations(result: CheckResult, width: int) -> Iterator[str]:
         return
     yield paragraph(
         f"Answered although skipped: {result.n_answered_although_skipped:,} answers against"
-        f" {len(result.violations):,} rules.",
+        f" {len(result.violations):,} rule{'s' * (len(result.violations) != 1)}.",
         width,
     )
     for finding in result.violations[:_SHOWN]:
@@ -113,7 +113,10 @@ def _unexplained(result: CheckResult, labels: Mapping[str, str], width: int) -> 
     if not result.unexplained:
         yield "Every blank is explained."
         return
-    yield f"Blank and not explained, in {len(result.unexplained):,} questions:"
+    yield (
+        f"Blank and not explained, in {len(result.unexplained):,}"
+        f" question{'s' * (len(result.unexplained) != 1)}:"
+    )
     shown = result.unexplained[:_SHOWN]
     room = max(width - max(len(finding.column) for finding in shown) - 26, 8)
     rows = [["  question", "", "blank", "of asked"]]

@@ -129,6 +129,8 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     >>> from tabsoda.routing import RoutingRecord
     >>> print(_routing_text(RoutingRecord(gates=3, followers=10, skipped=(3, 5))))
     Routing: 10 cells hung on 3 missing gates; on average 4 a draw were settled as skipped.
+    >>> print(_routing_text(RoutingRecord(left_missing={("ever", "r07"): 1}))[-84:])
+    1 cell stays missing: no answer agrees with what was answered and with the rule r07.
     """
     if routing is None or routing.policy == "keep":
         return ""
@@ -149,10 +151,14 @@ def _routing_text(routing: RoutingRecord | None) -> str:
         named = ", ".join(rules[:_RULES_NAMED])
         more = f" and {len(rules) - _RULES_NAMED} more" if len(rules) > _RULES_NAMED else ""
         text += (
-            f" {routing.n_left_missing:,} cells stay missing, because any answer would go against"
-            f" an answer that was given and {named}{more}."
+            f" {_cells(routing.n_left_missing)} missing: no answer agrees with what was answered"
+            f" and with {'the rule' if len(rules) == 1 else 'the rules'} {named}{more}."
         )
     return text
+
+
+def _cells(count: int) -> str:
+    return "1 cell stays" if count == 1 else f"{count:,} cells stay"
 
 
 def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +75,35 @@ def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
     return checkpoint
 
 
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong while a result is written, such as a full disk, into advice.
+
+    Examples
+    --------
+    >>> with writing_to(Path("out")):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    ...
+    tabsoda.errors.InputError: The folder 'out' cannot be written to. Found: No space left on \
+device. Make room and run the same command again: what is finished is kept.
+    """
+    from polars.exceptions import PolarsError
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, SafetensorError, PolarsError) as error:
+        raise unwritable(folder, error) from error
+
+
 def unwritable(folder: Path, error: Exception) -> InputError:
     """Return the error for a folder that takes no more files."""
     found = getattr(error, "strerror", None) or str(error)
     return InputError(
         f"The folder '{folder}' cannot be written to",
         found=found,
-        next_step="Make room and run the same command again: finished rounds are kept",
+        next_step="Make room and run the same command again: what is finished is kept",
     )
 
 

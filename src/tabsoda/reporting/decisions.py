@@ -67,7 +67,8 @@ def gate_conflicts(
     """
     told = group_events((one for one in events if one.stage == ROUTING), suppress_below)
     if record is None:
-        return {"policy": None, "counts": {}, "by_rule": [], "events": told} if told else None
+        nothing: dict[str, Any] = {"policy": None, "counts": {}, "by_rule": [], "left_missing": 0}
+        return {**nothing, "events": told} if told else None
     counts: dict[str, float] = {
         "Missing gates on which something hangs": record.gates,
         "Missing cells that hang on them": record.followers,
@@ -101,5 +102,6 @@ def gate_conflicts(
             }
             for rule, kinds in sorted(by_rule.items())
         ],
+        "left_missing": withhold_alone(record.n_left_missing, suppress_below),
         "events": told,
     }

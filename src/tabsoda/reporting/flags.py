@@ -29,7 +29,7 @@ def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
         ``text``, ``columns`` (that it is about; may be empty) and ``section`` (where to look).
     """
     return [
-        *_about_tables(summary["counts"], summary["draws"]),
+        *_about_tables(summary["counts"], summary["draws"], summary["conflicts"]),
         *_about_rules(summary["routing"]),
         *_about_variables(summary["variables"]),
         *_about_conflicts(summary["conflicts"]),
@@ -42,7 +42,9 @@ def _flag(text: str, section: str, columns: Sequence[str] = ()) -> dict[str, Any
     return {"text": text, "columns": list(columns), "section": section}
 
 
-def _about_tables(counts: dict[str, Any], draws: int) -> Iterator[dict[str, Any]]:
+def _about_tables(
+    counts: dict[str, Any], draws: int, conflicts: dict[str, Any] | None
+) -> Iterator[dict[str, Any]]:
     if draws == 0:
         yield _flag(
             "No draws were made: the point estimates give standard errors that are too small.",
@@ -54,13 +56,12 @@ def _about_tables(counts: dict[str, Any], draws: int) -> Iterator[dict[str, Any]
             " and twenty are usual.",
             "summary",
         )
-    if counts["left_missing"] is None or counts["left_missing"]:
-        amount = "Some" if counts["left_missing"] is None else f"{counts['left_missing']:,}"
-        yield _flag(
-            f"{amount} cells stay missing: nobody answered their question, or the rules leave no"
-            " answer.",
-            "variables",
-        )
+    left, by_rules = counts["left_missing"], (conflicts or {"left_missing": 0})["left_missing"]
+    # Those that rules leave no answer for have a flag of their own.
+    unanswered = None if left is None or by_rules is None else left - by_rules
+    if unanswered is None or unanswered:
+        amount = "Some" if unanswered is None else f"{unanswered:,}"
+        yield _flag(f"{amount} cells stay missing: nobody answered their question.", "variables")
 
 
 def _about_rules(routing: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
@@ -114,9 +115,11 @@ def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any
     rules = [] if conflicts is None else conflicts["by_rule"]
     clashing = [one["rule"] for one in rules if one["left_missing"] is None or one["left_missing"]]
     if clashing:
+        count = conflicts["left_missing"]  # type: ignore[index]
         yield _flag(
-            "Cells were left missing because any answer would go against the rules"
-            f" {_names(clashing)}: see whether these rules are right.",
+            f"{'Some' if count is None else f'{count:,}'} cells were left missing because no answer"
+            f" agrees with what was answered and with the rules {_names(clashing)}: see whether"
+            " these rules are right.",
             "conflicts",
         )
     if conflicts and conflicts["policy"] == "keep" and any(conflicts["counts"].values()):

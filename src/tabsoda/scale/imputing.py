@@ -17,7 +17,7 @@ from tabsoda._internal.files import file_hash, write_json
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.imputations.result_folder import RECORD
-from tabsoda.imputations.run_folder import check_folder, claim_folder
+from tabsoda.imputations.run_folder import check_folder, claim_folder, writing_to
 from tabsoda.scale.manifest import build_manifest, write_shared_record
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
@@ -115,17 +115,21 @@ def impute_shards(
     run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
     started = time.perf_counter()
     run.claim(force=force)
-    run.fit(report)
+    with writing_to(run.folder.root):
+        run.fit(report)
     job = run.job(m, unlisted)
     records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, report)
     manifest = build_manifest(
         run.identity, run.inputs, run.imputer, records, time.perf_counter() - started
     )
-    write_shared_record(run.folder.root / RECORD, manifest, run.imputer, records[0]["questions"])
-    for name in ("record.json", "survey.toml"):
-        path = run.folder.root / RECORD / name
-        manifest["outputs_sha256"][f"{RECORD}/{name}"] = file_hash(path)
-    write_json(run.folder.root / "manifest.json", manifest)
+    with writing_to(run.folder.root):
+        write_shared_record(
+            run.folder.root / RECORD, manifest, run.imputer, records[0]["questions"]
+        )
+        for name in ("record.json", "survey.toml"):
+            path = run.folder.root / RECORD / name
+            manifest["outputs_sha256"][f"{RECORD}/{name}"] = file_hash(path)
+        write_json(run.folder.root / "manifest.json", manifest)
     shutil.rmtree(run.folder.checkpoint, ignore_errors=True)
     return manifest
 
@@ -289,7 +293,8 @@ def _identity(imputer: TabSODAImputer) -> dict[str, Any]:
     """Return what makes the imputer the same imputer, as plain values."""
     if _is_fitted(imputer):
         with tempfile.TemporaryDirectory() as place:
-            imputer.save(place)
+            with writing_to(Path(place)):
+                imputer.save(place)
             files = sorted(path for path in Path(place).iterdir() if path.is_file())
             return {f"model {path.name}": file_hash(path) for path in files}
     parameters = {k: v for k, v in imputer.get_params(deep=False).items() if k != "device"}

@@ -17,6 +17,7 @@ from tabsoda._internal.randomness import row_hashes
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.imputations.record import record_tables
 from tabsoda.imputations.result_folder import RECORD
+from tabsoda.imputations.run_folder import writing_to
 from tabsoda.imputer_input import PreparedTable
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
@@ -100,7 +101,9 @@ def impute_shard(
                 for event, one in zip(result.events.to_dicts(), result.events, strict=True)
                 if one not in known
             ]
-            job.folder.write(shard, _tables(result, imputer, shard), record)
+            tables = _tables(result, imputer, shard)
+            with writing_to(job.folder.root):
+                job.folder.write(shard, tables, record)
     except TabSODAError as error:
         return error
     return record
