@@ -239,3 +239,9 @@ def test_the_long_table_is_that_of_mice(result):
     assert third[".id"].to_list() == list(range(1, 81))
     assert third.drop(".imp", ".id").equals(result.complete(3))
     assert result.complete("long")[".imp"].min() == 1
+
+
+def test_fitting_to_every_draw_tells_how_far_it_is(result):
+    told = []
+    pooled_model(result, "cigarettes ~ age", report=lambda *one: told.append(one))
+    assert told == [(draw - 1, 4, f"draw {draw} of 4") for draw in (1, 2, 3, 4)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
 
 Array = NDArray[np.float64]
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
 FAMILIES = ("gaussian", "binomial", "poisson")
 # Of a coefficient, per standard deviation of its term: beyond it the rows tell nothing of it. Those
 # that rounding ends have a hundred thousand and more, and all others a few units at most.
@@ -29,7 +32,12 @@ _LARGEST_ERROR = 100.0
 
 
 def pooled_model(
-    result: Imputations, formula: str, *, family: str = "gaussian", weights: Any = None
+    result: Imputations,
+    formula: str,
+    *,
+    family: str = "gaussian",
+    weights: Any = None,
+    report: Report | None = None,
 ) -> PooledEstimates:
     """Fit a generalized linear model to every draw and pool the coefficients.
 
@@ -45,6 +53,8 @@ def pooled_model(
     weights : str, array or ReplicateWeights, optional
         A column of the survey, or the weights themselves. Standard errors are then robust, as
         R's ``svyglm`` gives them, or come from the replicates.
+    report : callable, optional
+        Called as ``report(done, total, what)``.
 
     Notes
     -----
@@ -57,9 +67,14 @@ def pooled_model(
             "The family is not known", found=repr(family), expected=", ".join(FAMILIES)
         )
     found = row_weights(result, weights)
-    designs = [_design(result, formula, draw) for draw in range(1, len(result) + 1)]
-    analyses = [_fit(design, family, found) for design in designs]
-    notes = (*_rows_note(designs, result.table.shape[0]), *notes_on_weights(found))
+    used, analyses = [], []
+    for draw in range(1, len(result) + 1):
+        if report is not None:
+            report(draw - 1, len(result), f"draw {draw} of {len(result)}")
+        design = _design(result, formula, draw)
+        used.append(len(design.rows))
+        analyses.append(_fit(design, family, found))
+    notes = (*_rows_note(used, result.table.shape[0]), *notes_on_weights(found))
     return pool(analyses, notes=notes)
 
 
@@ -233,8 +248,8 @@ def _check_outcome(design: _Design, family: str) -> None:
         )
 
 
-def _rows_note(designs: list[_Design], n_rows: int) -> tuple[str, ...]:
-    used = [len(design.rows) for design in designs]
+def _rows_note(used: list[int], n_rows: int) -> tuple[str, ...]:
+    """Say how many rows the draws' models were fitted to, where not to all."""
     if min(used, default=n_rows) == n_rows:
         return ()
     shown = f"{min(used):,}" if min(used) == max(used) else f"{min(used):,} to {max(used):,}"

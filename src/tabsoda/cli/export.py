@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.console import emit_json, output, progress
 
 _NEXT = {
     "stata": "In Stata: cd to the folder, then: do imputations.do",
@@ -56,7 +56,11 @@ def export(
     from tabsoda.imputations.result_folder import load_result
 
     check_target(output_folder, force=force)
-    paths = write(load_result(result), to, output_folder, force=force)
+    # How long the programs' writers take nobody knows, so that these bars have no end.
+    with progress("Reading"):
+        found = load_result(result)
+    with progress("Writing"):
+        paths = write(found, to, output_folder, force=force)
     import json
 
     record = json.loads((output_folder / RECORD).read_text(encoding="utf-8"))

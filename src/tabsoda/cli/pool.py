@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.console import emit_json, output, progress
 
 
 def pool(
@@ -47,7 +47,11 @@ def pool(
     from tabsoda.imputations.result_folder import load_result
 
     require_analysis_extra()
-    pooled = pooled_model(load_result(result), formula, family=family, weights=weights)
+    with progress("Reading") as told:
+        told(0, 1, "")
+        found = load_result(result)
+    with progress("Fitting") as told:
+        pooled = pooled_model(found, formula, family=family, weights=weights, report=told)
     if as_json:
         emit_json({"formula": formula, "family": family, "weights": weights, **pooled.to_dict()})
         return
