@@ -325,3 +325,18 @@ def test_a_full_disk_is_told_and_the_same_call_goes_on(place, sharded):
     impute_shards(*arguments, m=2, shard_rows=137)
     for table in TABLES:
         assert_frame_equal(read(folder, table), read(sharded[0], table))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"outputs_sha256": {}},
+        {"outputs_sha256": {}, "counts": {"rows": 1}, "options": {"draws": "x"}},
+        {"outputs_sha256": {"record/record.json": 3}},
+    ],
+)
+def test_a_manifest_that_was_tampered_with_is_told(tmp_path, content):
+    manifest = {"format": "shards 2", **content}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read|is incomplete"):
+        load_result(tmp_path)

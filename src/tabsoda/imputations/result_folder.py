@@ -44,10 +44,10 @@ tabsoda impute.
     """
     folder = Path(folder)
     manifest = load_manifest(folder)
-    if manifest["format"] == SHARDS_FORMAT:
-        _check_memory(folder, manifest)
-    _check_hashes(folder, manifest)
     try:
+        if manifest["format"] == SHARDS_FORMAT:
+            _check_memory(folder, manifest)
+        _check_hashes(folder, manifest)
         return read_record(folder / RECORD)
     except InputError:
         raise
