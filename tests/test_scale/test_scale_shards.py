@@ -338,5 +338,5 @@ def test_a_full_disk_is_told_and_the_same_call_goes_on(place, sharded):
 def test_a_manifest_that_was_tampered_with_is_told(tmp_path, content):
     manifest = {"format": "shards 2", **content}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(InputError, match="cannot be read|is incomplete"):
+    with pytest.raises(InputError, match=r"cannot be read|is incomplete"):
         load_result(tmp_path)
