@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from refits import refitted_draw
 
 from tabsoda.baselines.chained_equations import ChainedEquations
 from tabsoda.baselines.contract import SkipView
@@ -22,14 +21,13 @@ N_DRAWS = 10
 Method = Callable[[CodedTable, int], list[Array]]
 
 
-_BOOTSTRAP = {"backbone": {"members": N_DRAWS + 1, "bootstrap": True}}
 _last: dict[str, Any] = {}
 
 
 def fitted(seen: CodedTable, seed: int, quality: str, changes: dict[str, dict[str, Any]]) -> Engine:
     """Fit the engine, or give the last one again where the same is asked for.
 
-    Experts enter point estimates alone, so none are grown.
+    Trees enter point estimates alone, so none are grown.
     """
     key = (seen.values.tobytes(), seed, quality, repr(changes))
     if _last.get("key") != key:
@@ -40,40 +38,6 @@ def fitted(seen: CodedTable, seed: int, quality: str, changes: dict[str, dict[st
     return engine
 
 
-def first_network(seen: CodedTable, seed: int) -> list[Array]:
-    """Draw as without members: the first network is the same with and without them."""
-    engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
-    members = list(engine.model.members)
-    engine.model.members.clear()
-    drawn = [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
-    engine.model.members.extend(members)
-    return drawn
-
-
-def bootstrap(seen: CodedTable, seed: int) -> list[Array]:
-    """Draw from a bootstrap member each; the first network draws nothing."""
-    engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
-    return [engine.draw(seen, number) for number in range(2, N_DRAWS + 2)]
-
-
-def refitted(rounds: int, *, members: bool = True, answers: bool = False) -> Method:
-    """Draw from a bootstrap member each, or from the first network, and redraw from regressions."""
-
-    def impute(seen: CodedTable, seed: int) -> list[Array]:
-        engine = fitted(seen, seed, "balanced", _BOOTSTRAP)
-        kept = list(engine.model.members)
-        if not members:
-            engine.model.members.clear()
-        drawn = [
-            refitted_draw(engine, seen, number, rounds, answers=answers)
-            for number in range(2, N_DRAWS + 2)
-        ]
-        engine.model.members[:] = kept
-        return drawn
-
-    return impute
-
-
 def other(quality: str, **changes: dict[str, Any]) -> Method:
     """Draw from the engine with other settings."""
 
@@ -82,6 +46,16 @@ def other(quality: str, **changes: dict[str, Any]) -> Method:
         return [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
 
     return impute
+
+
+def bootstrap(seen: CodedTable, seed: int) -> list[Array]:
+    """Draw from the heads of a bootstrap member each; the first network draws nothing."""
+    changes = {
+        "backbone": {"members": N_DRAWS + 1, "bootstrap": True},
+        "sampler": {"draws": "sequential"},
+    }
+    engine = fitted(seen, seed, "balanced", changes)
+    return [engine.draw(seen, number) for number in range(2, N_DRAWS + 2)]
 
 
 def chained(seen: CodedTable, seed: int) -> list[Array]:
@@ -104,15 +78,11 @@ def mode_mean(seen: CodedTable, seed: int) -> list[Array]:
 
 
 METHODS: dict[str, Method] = {
-    "balanced": first_network,
-    "balanced, bootstrap": bootstrap,
-    "balanced, refitted": refitted(2),
-    "balanced, refitted with answers": refitted(2, answers=True),
-    "balanced, refitted five times": refitted(5),
-    "balanced, refitted ten times": refitted(10),
-    "one network, refitted five times": refitted(5, members=False),
+    "balanced": other("balanced"),
     "fast": other("fast"),
-    "balanced, reverse": other("balanced", sampler={"draws": "reverse"}),
+    "balanced, from the heads": other("balanced", sampler={"draws": "sequential"}),
+    "balanced, from the heads of bootstrap members": bootstrap,
+    "balanced, by the reverse process": other("balanced", sampler={"draws": "reverse"}),
     "MICE": chained,
     "mice (R)": r_mice,
     "mode/mean": mode_mean,

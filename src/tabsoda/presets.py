@@ -39,10 +39,11 @@ _ANSWERING: dict[str, dict[str, Any]] = {
         "monitor": "held_out",
         "patience": 6,
     },
-    "sampler": {"steps": 20, "noise_max": 20.0, "point": "one_pass", "draws": "sequential"},
+    "sampler": {"steps": 20, "noise_max": 20.0, "point": "one_pass", "draws": "refitted"},
     "em": {"rounds": 1, "min_rounds": 1},
     "temperature": {"held_out_share": 0.05},
     "experts": {"trees": "full"},
+    "regressions": {"sets": 10},
 }
 
 
@@ -58,6 +59,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         backbone={"width": 128, "depth": 1},
         training={"batch_size": 256, "max_steps": 400, "learning_rate": 2e-3},
         experts={"trees": "quick"},
+        regressions={"sets": 5, "max_questions": 16},
     ),
     "balanced": _ANSWERING,
     "best": _changed(

@@ -303,12 +303,14 @@ class SamplerSettings(SettingGroup):
     )
     draws: str = setting(
         "reverse",
-        "draws by the reverse process, or column by column from the decoder heads, each draw "
-        "visible to the next (sequential)",
-        choices=("reverse", "sequential"),
+        "draws by the reverse process, column by column from the decoder heads, each draw visible "
+        "to the next (sequential), or these drawn anew from the regressions (refitted)",
+        choices=("reverse", "sequential", "refitted"),
     )
     draw_steps: int = setting(
-        64, "groups of columns that are drawn one after the other, at most (sequential)", low=1
+        64,
+        "groups of columns that are drawn one after the other, at most (sequential, refitted)",
+        low=1,
     )
     inner_decode: str = setting(
         "interval",
@@ -354,4 +356,25 @@ class ExpertSettings(SettingGroup):
         "none, or how thoroughly trees are grown; their answers and the network's are blended "
         "with weights chosen on held-out cells",
         choices=("none", "quick", "full"),
+    )
+
+
+@dataclass(frozen=True)
+class RegressionSettings(SettingGroup):
+    """Regressions between the columns, for honest draws and beside the network; needs heads."""
+
+    sets: int = setting(
+        0,
+        "sets of regressions, one a column, each with coefficients drawn anew; draws take turns "
+        "with them; 0: none",
+        low=0,
+    )
+    rounds: int = setting(
+        1, "times a set is fitted and the missing cells are drawn anew, before it is kept", low=1
+    )
+    sweeps: int = setting(5, "times every column is drawn from all others (refitted draws)", low=1)
+    max_questions: int = setting(24, "columns that a column is regressed on, at most", low=1)
+    max_rows: int = setting(20_000, "rows that a set is fitted to, at most", low=100)
+    max_levels: int = setting(
+        40, "nominals with more levels are not regressed: the network draws them", low=2
     )

@@ -19,6 +19,7 @@ from tabsoda.setting_groups import (
     ExpertSettings,
     LossSettings,
     NoiseSettings,
+    RegressionSettings,
     SamplerSettings,
     TemperatureSettings,
     TrainingSettings,
@@ -46,6 +47,7 @@ class Settings:
     em: EMSettings = field(default_factory=EMSettings)
     temperature: TemperatureSettings = field(default_factory=TemperatureSettings)
     experts: ExpertSettings = field(default_factory=ExpertSettings)
+    regressions: RegressionSettings = field(default_factory=RegressionSettings)
 
     @property
     def has_heads(self) -> bool:
@@ -88,6 +90,7 @@ class Settings:
         needs = (
             ("sampler.draws", self.sampler.draws, "reverse"),
             ("experts.trees", self.experts.trees, "none"),
+            ("regressions.sets", self.regressions.sets, 0),
             ("backbone.members", self.backbone.members, 1),
             ("backbone.bootstrap", self.backbone.bootstrap, False),
         )
@@ -98,6 +101,12 @@ class Settings:
                     found=f"{found!r} with backbone.name='mlp'",
                     expected=f"{plain!r}, or another backbone",
                 )
+        if self.sampler.draws == "refitted" and self.regressions.sets == 0:
+            raise InputError(
+                "The setting sampler.draws='refitted' needs regressions",
+                found="regressions.sets = 0",
+                expected="at least 1; 10 are usual",
+            )
 
     @classmethod
     def preset(cls, name: str) -> Settings:

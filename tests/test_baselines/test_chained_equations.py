@@ -4,9 +4,9 @@ import pytest
 from tabsoda.baselines.chained_equations import ChainedEquations
 from tabsoda.baselines.chained_models import UnorderedModel, draw_logistic
 from tabsoda.baselines.contract import SkipView
-from tabsoda.baselines.predictive_mean_matching import draw_regression, match_donors
 from tabsoda.baselines.predictor_choice import choose_predictors
 from tabsoda.baselines.skip_views import PredictorForm
+from tabsoda.regressions.predictive_mean_matching import draw_regression, match_donors
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 

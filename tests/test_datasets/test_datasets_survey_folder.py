@@ -6,7 +6,7 @@ import pytest
 from tabsoda.datasets import make_survey
 from tabsoda.datasets.survey_folder import load_survey_folder, sample_table, surveys_folder
 from tabsoda.errors import InputError
-from tabsoda.evaluation.gates import find_followers
+from tabsoda.followers import find_followers
 from tabsoda.schema import ColumnKind
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from tabsoda.baselines.point_estimates import level_shares
-from tabsoda.baselines.predictive_mean_matching import draw_regression, match_donors
-from tabsoda.baselines.proportional_odds import ProportionalOdds, fit_proportional_odds
+from tabsoda.regressions.predictive_mean_matching import draw_regression, match_donors
+from tabsoda.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
 from tabsoda.schema.column import Column, ColumnKind
 
 Numbers = NDArray[np.float64]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.errors import InputError
-from tabsoda.evaluation.gates import find_followers
+from tabsoda.followers import find_followers
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 

@@ -14,9 +14,10 @@ from tabsoda._version import __version__
 from tabsoda.baselines.contract import SkipView
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
-from tabsoda.evaluation.gates import Track, find_followers, seen_table
+from tabsoda.evaluation.gates import Track, seen_table
 from tabsoda.evaluation.imputation_metrics import ColumnErrors, compare
 from tabsoda.events import EventLog
+from tabsoda.followers import find_followers
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 

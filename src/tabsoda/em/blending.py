@@ -1,6 +1,6 @@
-"""Blends the network's answers with the tree experts', and calibrates what comes out.
+"""Blends the network's answers with the tree experts' and the regressions', and calibrates.
 
-Weights and temperatures are chosen on held-out cells, which neither has learned from.
+Weights and temperatures are chosen on held-out cells, which none of them has learned from.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ _FLOOR = 1e-12
 # A column's own temperature counts as much as its held-out cells against this many of all columns.
 _SHRINKAGE = 200.0
 _LOG_TEMPERATURE = 1.5
-# A column's own share counts as much as its held-out cells against this many of its kind.
+# A column's share is drawn towards that of its kind, and that towards what is usual: a few hundred
+# held-out cells cannot tell a fifth from a third.
 _SHARE_CELLS = 100.0
+_KIND_CELLS = 300.0
+USUAL_SHARES = {"tree experts": 0.5, "regressions": 0.3}
 
 
 class CellAnswers(NamedTuple):
@@ -42,34 +45,73 @@ class CellAnswers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """How much of the experts goes in, and how sharp the result is.
+    """How much of the experts and of the regressions goes in, and how sharp the result is.
 
     Attributes
     ----------
     level_share : ndarray of float64, shape (n_categorical,)
         Of the experts in each categorical column; 0 where there are none.
     number_share : ndarray of float64, shape (n_numbers,)
+    regression_level_share : ndarray of float64, shape (n_categorical,)
+        Of the regressions, against network and experts together; 0 where there are none.
+    regression_number_share : ndarray of float64, shape (n_numbers,)
     temperatures : ndarray of float64, shape (n_categorical,)
         Above 1 flattens, below 1 sharpens.
     """
 
     level_share: Values
     number_share: Values
+    regression_level_share: Values
+    regression_number_share: Values
     temperatures: Values
 
     @classmethod
-    def even(cls, n_categorical: int, n_numbers: int, share: float = 0.0) -> Blend:
-        """Return the blend that has the same share everywhere, and calibrates nothing."""
-        return cls(np.full(n_categorical, share), np.full(n_numbers, share), np.ones(n_categorical))
+    def even(
+        cls, n_categorical: int, n_numbers: int, share: float = 0.0, regression_share: float = 0.0
+    ) -> Blend:
+        """Return the blend that has the same shares everywhere, and calibrates nothing."""
+        return cls(
+            np.full(n_categorical, share),
+            np.full(n_numbers, share),
+            np.full(n_categorical, regression_share),
+            np.full(n_numbers, regression_share),
+            np.ones(n_categorical),
+        )
 
-    def apply(self, network: CellAnswers, experts: CellAnswers | None) -> CellAnswers:
+    def apply(
+        self,
+        network: CellAnswers,
+        experts: CellAnswers | None,
+        regressions: CellAnswers | None = None,
+    ) -> CellAnswers:
         """Blend and calibrate; shapes as in :class:`CellAnswers`."""
-        probabilities, numbers = network
+        mixed = network
         if experts is not None:
-            share = self.level_share[:, None]
-            probabilities = (1 - share) * probabilities + share * experts.probabilities
-            numbers = (1 - self.number_share) * numbers + self.number_share * experts.numbers
-        return CellAnswers(tempered(probabilities, self.temperatures), numbers)
+            mixed = mix(mixed, experts, self.level_share, self.number_share)
+        if regressions is not None:
+            mixed = mix(
+                mixed, regressions, self.regression_level_share, self.regression_number_share
+            )
+        return CellAnswers(tempered(mixed.probabilities, self.temperatures), mixed.numbers)
+
+
+def mix(
+    one: CellAnswers, other: CellAnswers, level_share: Values, number_share: Values
+) -> CellAnswers:
+    """Average two answers, with the given share of the other in each column.
+
+    Examples
+    --------
+    >>> one, other = (CellAnswers(np.array([[[p, 1 - p]]]), np.array([[p]])) for p in (0.2, 1.0))
+    >>> mixed = mix(one, other, np.array([0.5]), np.array([0.25]))
+    >>> mixed.probabilities.tolist(), mixed.numbers.tolist()
+    ([[[0.6, 0.4]]], [[0.4]])
+    """
+    share = level_share[:, None]
+    return CellAnswers(
+        (1 - share) * one.probabilities + share * other.probabilities,
+        (1 - number_share) * one.numbers + number_share * other.numbers,
+    )
 
 
 def tempered(probabilities: Values, temperatures: Values) -> Values:
@@ -87,6 +129,7 @@ def tempered(probabilities: Values, temperatures: Values) -> Values:
 def fit_blend(
     network: CellAnswers,
     experts: CellAnswers | None,
+    regressions: CellAnswers | None,
     levels: NDArray[np.int64],
     level_held_out: NDArray[np.bool_],
     numbers: Values,
@@ -99,8 +142,9 @@ def fit_blend(
 
     Parameters
     ----------
-    network, experts : CellAnswers
-        Of the rows that hold held-out cells.
+    network, experts, regressions : CellAnswers
+        Of the rows that hold held-out cells; the regressions are blended with what network and
+        experts say together. All but the first may be None.
     levels, numbers : ndarray, shape (n, n_categorical) and (n, n_numbers)
         The true answers; read only where held out.
     level_held_out, number_held_out : ndarray of bool, of the same shapes
@@ -110,21 +154,36 @@ def fit_blend(
         How much the cells of each row count.
     """
     weights = np.ones(levels.shape[0]) if row_weights is None else row_weights
-    blend = Blend.even(ordered.size, numbers.shape[1])
-    if experts is not None:
-        level_share = _level_shares(network, experts, levels, level_held_out, ordered, weights)
-        number_share = _number_shares(network, experts, numbers, number_held_out, weights)
-        blend = Blend(level_share, number_share, blend.temperatures)
-        shares = {
-            "nominals": level_share[~ordered],
-            "ordinals": level_share[ordered],
-            "numbers": number_share,
-        }
-        means = [f"{share.mean():.2f} of {kind}" for kind, share in shares.items() if share.size]
-        events.add("train", "tree experts blended in", detail="on average " + ", ".join(means))
-    blended = blend.apply(network, experts)
-    temperatures = _fit_temperatures(blended.probabilities, levels, level_held_out, weights)
-    return Blend(blend.level_share, blend.number_share, temperatures)
+    mixed = network
+    shares: list[Values] = []
+    for other, name in ((experts, "tree experts"), (regressions, "regressions")):
+        level_share, number_share = np.zeros(ordered.size), np.zeros(numbers.shape[1])
+        if other is not None:
+            level_share = _level_shares(
+                mixed, other, levels, level_held_out, ordered, weights, USUAL_SHARES[name]
+            )
+            number_share = _number_shares(mixed, other, numbers, number_held_out, weights)
+            mixed = mix(mixed, other, level_share, number_share)
+            _tell_shares(name, level_share, number_share, ordered, events)
+        shares += [level_share, number_share]
+    temperatures = _fit_temperatures(mixed.probabilities, levels, level_held_out, weights)
+    return Blend(shares[0], shares[1], shares[2], shares[3], temperatures)
+
+
+def _tell_shares(
+    name: str,
+    level_share: Values,
+    number_share: Values,
+    ordered: NDArray[np.bool_],
+    events: EventLog,
+) -> None:
+    shares = {
+        "nominals": level_share[~ordered],
+        "ordinals": level_share[ordered],
+        "numbers": number_share,
+    }
+    means = [f"{share.mean():.2f} of {kind}" for kind, share in shares.items() if share.size]
+    events.add("train", f"{name} blended in", detail="on average " + ", ".join(means))
 
 
 def _level_shares(
@@ -134,19 +193,20 @@ def _level_shares(
     held_out: NDArray[np.bool_],
     ordered: NDArray[np.bool_],
     weights: Values,
+    usual: float,
 ) -> Values:
-    """Return the experts' share of each categorical column, drawn towards its kind's share."""
+    """Return the other's share of each categorical column, drawn towards its kind's share."""
     own = _of_answer(network.probabilities, levels)
     other = _of_answer(experts.probabilities, levels)
     weight = np.broadcast_to(weights[:, None], levels.shape)
-    shares = np.full(ordered.size, 0.5)
+    shares = np.full(ordered.size, usual)
     for kind in (~ordered, ordered):
         cells = held_out & kind
-        common = _best_share(own[cells], other[cells], weight[cells])
+        common = _best_share(own[cells], other[cells], weight[cells], usual, _KIND_CELLS)
         for column in np.flatnonzero(kind):
             seen = held_out[:, column]
             shares[column] = _best_share(
-                own[seen, column], other[seen, column], weights[seen], common
+                own[seen, column], other[seen, column], weights[seen], common, _SHARE_CELLS
             )
     return shares
 
@@ -184,15 +244,14 @@ def _of_answer(probabilities: Values, levels: NDArray[np.int64]) -> Values:
     return np.take_along_axis(probabilities, levels[..., None], axis=2)[..., 0]
 
 
-def _best_share(own: Values, other: Values, weights: Values, towards: float | None = None) -> float:
-    """Return the experts' share that gives held-out answers the highest log score."""
+def _best_share(own: Values, other: Values, weights: Values, towards: float, pull: float) -> float:
+    """Return the share that gives held-out answers the highest log score, drawn towards another."""
     if not own.size:
-        return 0.5 if towards is None else towards
-    weight = 0.0 if towards is None else _SHARE_CELLS
+        return towards
 
     def loss(share: float) -> float:
         score = weights * np.log(np.maximum((1 - share) * own + share * other, 1e-6))
-        return float(weight * (share - (towards or 0.0)) ** 2 - score.sum())
+        return float(pull * (share - towards) ** 2 - score.sum())
 
     found = minimize_scalar(
         loss,

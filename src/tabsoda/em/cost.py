@@ -15,6 +15,8 @@ from tabsoda.settings import Settings
 _EFFICIENCY = {"cpu": 0.35, "cuda": 0.45}
 _PROBE_SIZE = {"cpu": 512, "cuda": 8192}
 _PROBE_SECONDS = 0.1
+# Regressing a column once on one core: per row, and whatever the number of rows.
+_REGRESSION_SECONDS = (1e-6, 3e-3)
 # Growing the trees of a column on one core: per row, and whatever the number of rows.
 _TREE_SECONDS = {"quick": (1.5e-5, 0.1), "full": (5e-5, 0.3)}
 
@@ -79,7 +81,7 @@ def count_operations(
     one_chain = passes_per_chain(settings)
     point = 1 if settings.sampler.point == "one_pass" else settings.sampler.chains * one_chain
     one_draw = one_chain
-    if settings.sampler.draws == "sequential":
+    if settings.sampler.draws != "reverse":
         one_draw = min(settings.sampler.draw_steps, n_coordinates)
     passes = (settings.em.rounds + 1) * point + n_draws * one_draw
     members = settings.backbone.members
@@ -149,6 +151,11 @@ def estimate_cost(
     if fits and settings.experts.trees != "none":
         per_row, per_column = _TREE_SECONDS[settings.experts.trees]
         seconds += n_columns * (per_column + per_row * n_rows)
+    if fits and settings.regressions.sets:
+        per_row, per_column = _REGRESSION_SECONDS
+        rows = min(n_rows, settings.regressions.max_rows)
+        fitted = settings.regressions.sets * settings.regressions.rounds * n_columns
+        seconds += fitted * (per_column + per_row * rows)
     return Cost(trained, sampled, seconds, float(memory))
 
 

@@ -17,9 +17,14 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
+from tabsoda.em.advisers import Advisers
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
-from tabsoda.em.input_events import tell_clipped_answers, tell_empty_rows
+from tabsoda.em.input_events import (
+    tell_clipped_answers,
+    tell_empty_rows,
+    tell_unresolved_gates,
+)
 from tabsoda.em.loop import EMState, initial_state, run_em
 from tabsoda.em.memory import check_memory, enough_memory
 from tabsoda.em.model import Model
@@ -31,12 +36,14 @@ from tabsoda.em.preparing import (
     latent_columns,
     without_cells,
 )
+from tabsoda.em.refitting import fit_regressions, redraw
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable, canonical_order
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.followers import find_followers, unresolved_followers
 from tabsoda.imputations.imputations import ImputedCells
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import Settings
@@ -136,6 +143,8 @@ class Engine:
         after_round = (lambda done: saved.save(model, done, events)) if saved else None
         with enough_memory():
             bins = None if answer_codec is None else answer_codec.bins
+            followers = unresolved_followers(ordered, find_followers(ordered))
+            tell_unresolved_gates(followers, ordered, events)
             data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights, bins)
             check_memory(data)
             state: EMState | None = saved.load(model, events) if saved else None
@@ -146,15 +155,19 @@ class Engine:
                 growing = None
                 if chosen.type == "cuda":
                     # While a GPU trains the network, the processor can grow the trees.
-                    growing = beside.submit(fit_experts, shown, settings, seed, weights)
+                    growing = beside.submit(fit_experts, shown, settings, seed, weights, followers)
                 state = run_em(model, data, state, events, after_round=after_round, report=report)
                 if model.heads is not None:
-                    experts = (
-                        fit_experts(shown, settings, seed, weights)
+                    grown = (
+                        fit_experts(shown, settings, seed, weights, followers)
                         if growing is None
                         else growing.result()
                     )
-                    estimator = Estimator.fit(model, data, shown, experts, events)
+                    regressions = fit_regressions(
+                        model, data, shown, followers, weights, events, report
+                    )
+                    advisers = Advisers(*grown, regressions)
+                    estimator = Estimator.fit(model, data, shown, advisers, events)
         return cls(table.columns, model, state.history, events, estimator)
 
     def impute(
@@ -258,19 +271,23 @@ class Engine:
         draws = np.empty((n_draws, rows.size))
         for number in range(1, n_draws + 1):
             tell = told(number, f"draw {number} of {n_draws}")
-            draws[number - 1] = read(self._drawn(data, incomplete, number, tell))
+            draws[number - 1] = read(self._drawn(table, data, incomplete, number, tell))
         return ImputedCells(rows, positions, draws, mode, median)
 
     def _drawn(
         self,
+        table: CodedTable,
         data: WorkingTable,
         incomplete: torch.Tensor,
         number: int,
         tell: Callable[[int, int], None] | None = None,
     ) -> NDArray[np.float64]:
         """Draw the incomplete rows once, in the way the settings say; shape (n_incomplete, d)."""
-        if self.model.settings.sampler.draws == "sequential":
+        if self.model.settings.sampler.draws != "reverse":
             drawn = draw_values(self.model, data, incomplete, number)
+            if self.model.settings.sampler.draws == "refitted" and self.estimator is not None:
+                regressions = self.estimator.advisers.regressions
+                drawn = redraw(self.model, regressions, table, data, incomplete, number, drawn)
             if tell is not None:
                 tell(1, 1)
             return drawn
@@ -309,7 +326,7 @@ class Engine:
         with enough_memory():
             data = self._working(table, keys)
             incomplete = data.incomplete_rows()
-            drawn = self._drawn(data, incomplete, number)
+            drawn = self._drawn(table, data, incomplete, number)
         decoded = np.full(table.shape, np.nan)
         decoded[incomplete.cpu().numpy()] = drawn
         known = ~np.isnan(decoded[rows, positions])

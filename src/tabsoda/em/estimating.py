@@ -1,25 +1,22 @@
-"""The final word on every cell: network and experts blended, decoded by mode, median or mean."""
+"""The final word on every cell: network, experts and regressions blended, then decoded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tabsoda.em.advisers import Advisers, answer_codec_of
 from tabsoda.em.answering import answers_of
-from tabsoda.em.blending import Blend, CellAnswers, fit_blend
+from tabsoda.em.blending import USUAL_SHARES, Blend, CellAnswers, fit_blend
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable
-from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
-
-if TYPE_CHECKING:
-    from tabsoda.experts import TreeExperts
 
 Values = NDArray[np.float64]
 
@@ -29,18 +26,18 @@ _MAX_BLEND_ROWS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Estimator:
-    """Estimates cells with decoder heads, experts or not, and their blend.
+    """Estimates cells with decoder heads, those who advise beside them, and their blend.
 
     Attributes
     ----------
     model : Model
         With decoder heads.
-    experts : TreeExperts or None
+    advisers : Advisers
     blend : Blend
     """
 
     model: Model
-    experts: TreeExperts | None
+    advisers: Advisers
     blend: Blend
 
     @classmethod
@@ -49,7 +46,7 @@ class Estimator:
         model: Model,
         data: WorkingTable,
         table: CodedTable,
-        experts: TreeExperts | None,
+        advisers: Advisers,
         events: EventLog,
     ) -> Estimator:
         """Choose the blend on the held-out cells of the table that was fitted.
@@ -60,22 +57,29 @@ class Estimator:
         data : WorkingTable
         table : CodedTable
             In the order of ``data``, with held-out cells missing.
-        experts : TreeExperts or None
+        advisers : Advisers
         events : EventLog
         """
         codec = answer_codec_of(model)
         # Rows are in the order of their keys, so the first ones are a random sample.
         rows = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()[:_MAX_BLEND_ROWS]
-        share = 0.0 if experts is None else 0.5
-        plain = cls(model, experts, Blend.even(codec.ordered.size, codec.bins.counts.size, share))
+        usual = [
+            0.0 if other is None else USUAL_SHARES[name]
+            for name, other in (
+                ("tree experts", advisers.experts),
+                ("regressions", advisers.regressions),
+            )
+        ]
+        blend = Blend.even(codec.ordered.size, codec.bins.counts.size, *usual)
+        plain = cls(model, advisers, blend)
         if not rows.numel():
             return plain
         columns = torch.as_tensor(model.codec.categorical_columns, device=rows.device)
         numbers = torch.as_tensor(model.codec.layout.continuous_columns, device=rows.device)
         held_out = data.held_out_columns[rows]
+        places = rows.cpu().numpy()
         blend = fit_blend(
-            plain.network_answers(data, rows),
-            plain.expert_answers(table, rows.cpu().numpy(), held_out.cpu().numpy()),
+            *plain.voices(table.rows(places), data, rows, held_out.cpu().numpy()),
             data.held_out_levels[rows][:, columns].cpu().numpy(),
             held_out[:, columns].cpu().numpy(),
             data.numbers[rows].double().cpu().numpy(),
@@ -84,16 +88,14 @@ class Estimator:
             events,
             data.row_weights[rows].double().cpu().numpy(),
         )
-        return cls(model, experts, blend)
+        return cls(model, advisers, blend)
 
     def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what :meth:`from_state` needs beside the model: arrays, and content for JSON."""
         arrays = answer_codec_of(self.model).to_state()
         arrays |= {f"blend.{item.name}": getattr(self.blend, item.name) for item in fields(Blend)}
-        if self.experts is None:
-            return arrays, {}
-        trees, content = self.experts.to_state()
-        return arrays | {f"experts.{k}": v for k, v in trees.items()}, {"experts": content}
+        added, content = self.advisers.to_state()
+        return arrays | added, content
 
     @classmethod
     def from_state(
@@ -108,15 +110,7 @@ class Estimator:
             or blend.number_share.shape != codec.bins.counts.shape
         ):
             raise ValueError("the blend does not fit the encoding")
-        experts = None
-        if "experts" in content:
-            from tabsoda.experts import TreeExperts
-
-            trees = {
-                k.removeprefix("experts."): v for k, v in arrays.items() if k.startswith("experts.")
-            }
-            experts = TreeExperts.from_state(trees, content["experts"])
-        return cls(model, experts, blend)
+        return cls(model, Advisers.from_state(arrays, content), blend)
 
     def points(
         self,
@@ -151,9 +145,27 @@ class Estimator:
         rows: torch.Tensor,
         cells: NDArray[np.bool_] | None = None,
     ) -> CellAnswers:
-        """Return what is said about some rows of a table; ``cells`` as in expert_answers."""
-        experts = self.expert_answers(table, rows.cpu().numpy(), cells)
-        return self.blend.apply(self.network_answers(data, rows), experts)
+        """Return what is said about some rows of a table.
+
+        ``cells``, shape (n, d), says about which cells trees are asked, all unless given: what
+        stands in the others must not be read.
+        """
+        part = table.rows(rows.cpu().numpy())
+        return self.blend.apply(*self.voices(part, data, rows, cells))
+
+    def voices(
+        self,
+        part: CodedTable,
+        data: WorkingTable,
+        rows: torch.Tensor,
+        cells: NDArray[np.bool_] | None = None,
+    ) -> tuple[CellAnswers, CellAnswers | None, CellAnswers | None]:
+        """Return what network, tree experts and regressions say; ``part`` holds the rows alone."""
+        network = self.network_answers(data, rows)
+        experts = self.advisers.tree_answers(self.model, part, cells)
+        regressions = self.advisers.regression_answers(self.model, part, network)
+        network = self.advisers.without_blanks(self.model, part, network, experts, regressions)
+        return network, experts, regressions
 
     def network_answers(self, data: WorkingTable, rows: torch.Tensor) -> CellAnswers:
         """Return what the network says on its own."""
@@ -162,38 +174,6 @@ class Estimator:
             answers.log_probabilities.double().exp().cpu().numpy(),
             answers.numbers.double().cpu().numpy(),
         )
-
-    def expert_answers(
-        self,
-        table: CodedTable,
-        rows: NDArray[np.int64],
-        cells: NDArray[np.bool_] | None = None,
-    ) -> CellAnswers | None:
-        """Return what the experts say; where a column has none, its shares of levels.
-
-        ``cells``, shape (n, d), says about which cells they are asked; all unless given. What
-        stands in the others must not be read.
-        """
-        if self.experts is None:
-            return None
-        codec, layout = self.model.codec, self.model.codec.layout
-        said = self.experts.predict(table, rows, cells)
-        max_levels = max(int(layout.n_levels[codec.categorical_columns].max(initial=1)), 1)
-        probabilities = np.zeros((rows.size, codec.categorical_columns.size, max_levels))
-        for place, column in enumerate(codec.categorical_columns.tolist()):
-            n_levels = int(layout.n_levels[column])
-            if column in said.probabilities:
-                probabilities[:, place, :n_levels] = said.probabilities[column]
-            else:
-                counts = codec.level_counts[column, :n_levels] + 0.5
-                probabilities[:, place, :n_levels] = counts / counts.sum()
-        bins = answer_codec_of(self.model).bins
-        numbers = np.zeros((rows.size, layout.continuous_columns.size))
-        for place, column in enumerate(layout.continuous_columns.tolist()):
-            if column in said.numbers:
-                deviation = said.numbers[column] - bins.mean[place]
-                numbers[:, place] = deviation / bins.scale[place]
-        return CellAnswers(probabilities, numbers)
 
     def decode(self, answers: CellAnswers, rule: str, whole_numbers: bool = True) -> Values:
         """Return one value per cell, shape (n, d); NaN in columns without coordinates.
@@ -221,10 +201,3 @@ class Estimator:
             answers.numbers, codec.continuous.whole & whole_numbers
         )
         return values
-
-
-def answer_codec_of(model: Model) -> AnswerCodec:
-    """Return the answer codec of a model that must have one."""
-    if model.answer_codec is None:
-        raise ValueError("the model has no decoder heads")
-    return model.answer_codec

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
@@ -39,3 +42,17 @@ def tell_clipped_answers(table: CodedTable, codec: TableCodec, events: EventLog)
             detail = f"{count} answers, far from those fitted; in the result they stay as they are"
             decision = "answers clipped for the network"
             events.add("impute", decision, column=table.names[position], detail=detail)
+
+
+def tell_unresolved_gates(
+    followers: NDArray[np.bool_], table: CodedTable, events: EventLog
+) -> None:
+    """Say which gates are estimated without their followers; True at (gate, follower)."""
+    gates = followers.any(axis=1) & table.states.missing.any(axis=0)
+    for gate in np.flatnonzero(gates):
+        events.add(
+            "train",
+            "gate estimated without its followers",
+            column=table.names[gate],
+            detail="where it is missing, so are they, whether or not they were asked",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
-    from tabsoda.experts import TreeExperts
+    from tabsoda.experts import GateExperts, TreeExperts
 
 _MANY_ROWS = 10_000
 
@@ -53,13 +54,15 @@ def fit_experts(
     settings: Settings,
     seed: int,
     weights: NDArray[np.float64] | None,
-) -> TreeExperts | None:
-    """Grow the trees that the settings ask for."""
+    followers: NDArray[np.bool_],
+) -> tuple[TreeExperts | None, GateExperts | None]:
+    """Grow the trees that the settings ask for, and those of gates that see no follower."""
     if settings.experts.trees == "none":
-        return None
-    from tabsoda.experts import TreeExperts, TreeExpertSettings
+        return None, None
+    from tabsoda.experts import GateExperts, TreeExperts, TreeExpertSettings
 
-    return TreeExperts.fit(
+    grow = functools.partial(
+        TreeExperts.fit,
         table,
         table.states.answered,
         TreeExpertSettings.named(settings.experts.trees),
@@ -69,6 +72,10 @@ def fit_experts(
         # Models side by side pay only where each has much to do.
         n_threads=torch.get_num_threads() if table.shape[0] > _MANY_ROWS else 1,
     )
+    incomplete = table.states.missing.any(axis=0)
+    gates = np.flatnonzero(followers.any(axis=1) & incomplete).tolist()
+    apart = GateExperts.of(grow(columns=gates, barred=followers), followers) if gates else None
+    return grow(), apart
 
 
 def check_table(table: CodedTable) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tabsoda._internal.files import atomic_path
 from tabsoda.baselines.contract import without_skips
 from tabsoda.errors import InputError
-from tabsoda.evaluation.gates import find_followers
+from tabsoda.followers import find_followers
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable

@@ -28,9 +28,10 @@ from tabsoda._version import __version__
 from tabsoda.baselines.contract import ImputationMethod, SkipView
 from tabsoda.errors import InputError
 from tabsoda.evaluation.cases import SurveyCase
-from tabsoda.evaluation.gates import Track, seen_table, unresolved_cells
+from tabsoda.evaluation.gates import Track, seen_table
 from tabsoda.evaluation.imputation_metrics import columns_of, compare, groups_of
 from tabsoda.evaluation.masking import DEFAULT_RATE, hide_cells
+from tabsoda.followers import unresolved_cells
 
 # Methods that read the skip states themselves are shown them in one way only.
 OWN_VIEW = "own"

@@ -4,7 +4,8 @@ Input: a CodedTable and which of its answers may be seen. Output: for every ques
 gives the probabilities of its levels, or a number, from the other answers of a row.
 """
 
+from tabsoda.experts.gate_experts import GateExperts
 from tabsoda.experts.settings import TreeExpertSettings
 from tabsoda.experts.tree_experts import ExpertAnswers, TreeExperts
 
-__all__ = ["ExpertAnswers", "TreeExpertSettings", "TreeExperts"]
+__all__ = ["ExpertAnswers", "GateExperts", "TreeExpertSettings", "TreeExperts"]

@@ -88,6 +88,7 @@ class TreeExperts:
         *,
         columns: list[int] | None = None,
         row_weights: NDArray[np.float64] | None = None,
+        barred: NDArray[np.bool_] | None = None,
         n_threads: int | None = None,
         report: Report | None = None,
         events: EventLog | None = None,
@@ -107,6 +108,8 @@ class TreeExperts:
             visible.
         row_weights : ndarray of float64, shape (n_rows,), optional
             Rows of weight 0 are left out.
+        barred : ndarray of bool, shape (n_columns, n_columns), optional
+            True at (question, predictor) where the one's trees must not split on the other.
         n_threads : int, optional
             Models fitted side by side; by default one. Two pay from some 10,000 rows on: below,
             most of the time is spent where Python lets one thread run alone.
@@ -125,9 +128,12 @@ class TreeExperts:
             rows = visible[:, position]
             if row_weights is not None:
                 rows = rows & (row_weights > 0)
+            telling = told[:, position]
+            if barred is not None:
+                telling = np.where(barred[position], -np.inf, telling)
             problem = Problem(
                 codes[rows],
-                _best_tellers(told[:, position], settings.max_predictors),
+                _best_tellers(telling, settings.max_predictors),
                 coding.native,
                 table.values[rows, position],
                 None if row_weights is None else row_weights[rows],

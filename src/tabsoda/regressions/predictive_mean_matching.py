@@ -33,15 +33,37 @@ def match_donors(
     [10.0, 50.0]
     """
     order = np.argsort(donors_predicted, kind="stable")
-    ranked = donors_predicted[order]
+    nearest = nearest_donors(predicted, donors_predicted[order], n_donors)
+    chosen = generator.integers(nearest.shape[1], size=predicted.size)
+    return donors_answers[order[nearest[np.arange(predicted.size), chosen]]]
+
+
+def nearest_donors(predicted: Numbers, ranked: Numbers, n_donors: int) -> NDArray[np.intp]:
+    """Return the places of the donors nearest in prediction, nearest first.
+
+    Parameters
+    ----------
+    predicted : ndarray of float64, shape (n_recipients,)
+    ranked : ndarray of float64, shape (n_answers,)
+        The donors' predictions, increasing.
+    n_donors : int
+
+    Returns
+    -------
+    ndarray of intp, shape (n_recipients, min(n_donors, n_answers))
+
+    Examples
+    --------
+    >>> nearest_donors(np.array([0.9, 5.2]), np.array([1.0, 5.0, 9.0]), 2).tolist()
+    [[0, 1], [1, 2]]
+    """
     n_donors = min(n_donors, ranked.size)
     place = np.searchsorted(ranked, predicted)
     first = np.clip(place - n_donors, 0, max(ranked.size - 2 * n_donors, 0))
     window = first[:, None] + np.arange(min(2 * n_donors, ranked.size))
     distance = np.abs(ranked[window] - predicted[:, None])
     nearest = np.argsort(distance, axis=1, kind="stable")[:, :n_donors]
-    chosen = nearest[np.arange(predicted.size), generator.integers(n_donors, size=predicted.size)]
-    return donors_answers[order[window[np.arange(predicted.size), chosen]]]
+    return np.take_along_axis(window, nearest, axis=1)
 
 
 def draw_regression(

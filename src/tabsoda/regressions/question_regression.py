@@ -1,0 +1,173 @@
+"""The regression of one question on others: fit with drawn coefficients, ask, draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+
+from tabsoda.regressions.predictive_mean_matching import draw_regression, nearest_donors
+from tabsoda.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
+from tabsoda.schema.column import Column, ColumnKind
+
+Numbers = NDArray[np.float64]
+
+# Penalty on squared coefficients of standardised predictors, in the models for levels.
+_RIDGE = 1.0
+_DONORS = 5
+# More donors than this are neighbours in all that a prediction can tell.
+_MOST_DONORS = 2000
+# Predictions that differ by less are the same: the last bits depend on how many rows are asked.
+_DECIMALS = 9
+
+
+class QuestionRegression(Protocol):
+    """What a chain asks of the regression of one question."""
+
+    def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
+        """Draw an answer for each row of predictors (n, p), by uniforms (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRegression:
+    """Linear regression; draws take the answer of somebody with a like prediction.
+
+    Attributes
+    ----------
+    slopes : ndarray of float64, shape (p + 1,)
+        Drawn from their posterior, the intercept last.
+    donors_predicted, donors_answers : ndarray of float64, shape (n_donors,)
+        In the order of the predictions.
+    """
+
+    slopes: Numbers
+    donors_predicted: Numbers
+    donors_answers: Numbers
+
+    def expect(self, asked: Numbers) -> Numbers:
+        """Return the expected number, shape (n,)."""
+        return asked @ self.slopes[:-1] + self.slopes[-1]
+
+    def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
+        """Draw the answers of donors; see :class:`QuestionRegression`."""
+        predicted = np.round(self.expect(asked), _DECIMALS)
+        nearest = nearest_donors(predicted, self.donors_predicted, _DONORS)
+        chosen = (uniforms * nearest.shape[1]).astype(np.intp)
+        return self.donors_answers[nearest[np.arange(len(asked)), chosen]]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRegression:
+    """Proportional odds for ordered levels, multinomial logistic regression for others.
+
+    Attributes
+    ----------
+    occurring : ndarray of int64, shape (k,)
+        The levels that somebody chose; the others have probability 0.
+    slopes : ndarray of float64, shape (p, k), or (p, 1) for ordered levels
+    intercepts : ndarray of float64, shape (k,), or the k - 1 cutpoints of ordered levels
+    n_levels : int
+    """
+
+    occurring: NDArray[np.int64]
+    slopes: Numbers
+    intercepts: Numbers
+    n_levels: int
+
+    def expect(self, asked: Numbers) -> Numbers:
+        """Return the probabilities of the levels, shape (n, n_levels)."""
+        if self.intercepts.size == self.occurring.size:
+            shares = softmax(asked @ self.slopes + self.intercepts, axis=1)
+        else:
+            shares = ProportionalOdds(self.intercepts, self.slopes[:, 0]).probabilities(asked)
+        probabilities = np.zeros((len(asked), self.n_levels))
+        probabilities[:, self.occurring] = shares
+        return probabilities
+
+    def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
+        """Draw levels by their probabilities; see :class:`QuestionRegression`."""
+        edges = self.expect(asked)[:, self.occurring].cumsum(axis=1)
+        place = (edges[:, :-1] <= (uniforms * edges[:, -1])[:, None]).sum(axis=1)
+        return self.occurring[place].astype(np.float64)
+
+
+def fit_number(
+    predictors: Numbers, answers: Numbers, weights: Numbers | None, generator: np.random.Generator
+) -> NumberRegression:
+    """Regress a number.
+
+    Parameters
+    ----------
+    predictors : ndarray of float64, shape (n, p)
+    answers : ndarray of float64, shape (n,)
+    weights : ndarray of float64, shape (n,), optional
+    generator : numpy.random.Generator
+        Draws the coefficients from their posterior.
+    """
+    terms = np.column_stack([predictors, np.ones(len(predictors))])
+    root = 1.0 if weights is None else np.sqrt(weights / weights.mean())[:, None]
+    middle, spread = float(answers.mean()), max(float(answers.std()), 1e-12)
+    standard = (answers - middle) / spread
+    fitted, drawn = draw_regression(terms * root, standard * np.ravel(root), generator)
+    fitted, drawn = (spread * one + middle * np.eye(len(one))[-1] for one in (fitted, drawn))
+    predicted = np.round(terms @ fitted, _DECIMALS)
+    order = np.argsort(predicted, kind="stable")
+    if order.size > _MOST_DONORS:
+        order = order[np.linspace(0, order.size - 1, _MOST_DONORS).astype(np.intp)]
+    return NumberRegression(drawn, predicted[order], answers[order])
+
+
+def fit_levels(
+    column: Column,
+    predictors: Numbers,
+    answers: Numbers,
+    weights: Numbers | None,
+    generator: np.random.Generator,
+    start: LevelRegression | None = None,
+) -> LevelRegression:
+    """Regress levels; the rows are drawn with replacement, which is what varies the coefficients.
+
+    Parameters
+    ----------
+    column : Column
+    predictors : ndarray of float64, shape (n, p)
+    answers : ndarray of float64, shape (n,)
+    weights : ndarray of float64, shape (n,), optional
+        By which the rows are drawn.
+    generator : numpy.random.Generator
+    start : LevelRegression, optional
+        Of the same question and predictors on other rows: a nearby solution.
+    """
+    share = None if weights is None else weights / weights.sum()
+    rows = generator.choice(answers.size, answers.size, p=share)
+    predictors = predictors[rows]
+    occurring, levels = np.unique(answers[rows].astype(np.int64), return_inverse=True)
+    same = start is not None and np.array_equal(start.occurring, occurring)
+    if occurring.size == 1:
+        return LevelRegression(
+            occurring, np.zeros((predictors.shape[1], 1)), np.zeros(1), column.n_levels
+        )
+    if column.kind is ColumnKind.ORDINAL:
+        nearby = None
+        if start is not None and same:
+            nearby = ProportionalOdds(start.intercepts, start.slopes[:, 0])
+        found = fit_proportional_odds(
+            predictors, levels, occurring.size, ridge=_RIDGE, start=nearby, tolerance=1e-5
+        )
+        return LevelRegression(occurring, found.slopes[:, None], found.cutpoints, column.n_levels)
+    solver = "newton-cholesky" if occurring.size == 2 else "lbfgs"
+    model = LogisticRegression(C=1 / _RIDGE, solver=solver, tol=1e-3, max_iter=200, warm_start=True)
+    if start is not None and same:
+        model.coef_, model.intercept_ = start.slopes.T, start.intercepts
+        if occurring.size == 2:
+            model.coef_, model.intercept_ = model.coef_[1:], model.intercept_[1:]
+    model.fit(predictors, levels)
+    slopes, intercepts = model.coef_.T, model.intercept_
+    if occurring.size == 2:
+        slopes, intercepts = np.pad(slopes, ((0, 0), (1, 0))), np.pad(intercepts, (1, 0))
+    return LevelRegression(occurring, slopes, intercepts, column.n_levels)
