@@ -1,5 +1,7 @@
 """The blend finds what it should: shares of a mixture, temperatures of a distortion."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -25,13 +27,23 @@ def sampled(given, seed):
     return (given.cumsum(axis=2)[..., :-1] < uniforms).sum(axis=2)
 
 
-def fitted(network, experts, levels, numbers=None, held_out=None, number_held_out=None, log=None):
+def fitted(
+    network,
+    experts,
+    levels,
+    numbers=None,
+    held_out=None,
+    number_held_out=None,
+    log=None,
+    regressions=None,
+):
     numbers = np.zeros((levels.shape[0], 0)) if numbers is None else numbers
     held_out = np.ones(levels.shape, dtype=bool) if held_out is None else held_out
     if number_held_out is None:
         number_held_out = np.ones(numbers.shape, dtype=bool)
     log = EventLog() if log is None else log
-    return fit_blend(network, experts, levels, held_out, numbers, number_held_out, ORDERED, log)
+    said = (network, experts, regressions)
+    return fit_blend(*said, levels, held_out, numbers, number_held_out, ORDERED, log)
 
 
 def answers(given, numbers=None):
@@ -179,6 +191,7 @@ def test_rows_count_by_their_weight():
         return fit_blend(
             answers(network, numbers[0]),
             answers(experts, numbers[1]),
+            None,
             sampled(truth, 3),
             held_out,
             np.where(half[:, None], *numbers),
@@ -208,7 +221,8 @@ def test_few_cells_are_drawn_towards_what_all_columns_say():
 
 @given(st.integers(0, 1000), st.floats(0.25, 4.0), st.floats(0.0, 1.0))
 def test_what_comes_out_are_probabilities_without_padding(seed, temperature, share):
-    blend = Blend(np.full(N_COLUMNS, share), np.zeros(0), np.full(N_COLUMNS, temperature))
+    plain = Blend.even(N_COLUMNS, 0, share)
+    blend = replace(plain, temperatures=np.full(N_COLUMNS, temperature))
     network, experts = probabilities(seed, n_rows=20), probabilities(seed + 1, n_rows=20)
     found = blend.apply(answers(network), answers(experts)).probabilities
     np.testing.assert_allclose(found.sum(axis=2), 1.0, rtol=1e-9)

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 
 from tabsoda.datasets import make_survey
-from tabsoda.evaluation.gates import (
-    find_followers,
-    followers_of_rules,
-    gate_names,
-    seen_table,
-    unresolved_cells,
-)
+from tabsoda.evaluation.gates import followers_of_rules, gate_names, seen_table
 from tabsoda.evaluation.masking import hide_cells
+from tabsoda.followers import find_followers, unresolved_cells
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rules import Condition, SkipRule
 from tabsoda.table import CodedTable
