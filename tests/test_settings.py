@@ -109,7 +109,8 @@ def test_switches_take_true_and_false_only(group, item):
 @named([case for case in ALL if case[1].metadata["choices"] is not None])
 def test_choices_take_what_is_listed_only(group, item):
     for value in ("banana", None, 1):
-        with pytest.raises(InputError, match=f"one of '{item.metadata['choices'][0]}'"):
+        expected = rf"{group}\.{item.name} is .*one of '{item.metadata['choices'][0]}'"
+        with pytest.raises(InputError, match=expected):
             with_value(group, item, value)
 
 
@@ -215,6 +216,7 @@ def test_settings_that_contradict_each_other_are_refused(changes, message):
     [
         ({"sampler": {"draws": "sequential"}}, r"sampler\.draws needs decoder heads"),
         ({"experts": {"trees": "quick"}}, r"experts\.trees needs decoder heads"),
+        ({"regressions": {"sets": 2}}, r"regressions\.sets needs decoder heads"),
         ({"backbone": {"members": 2}}, r"backbone\.members needs decoder heads"),
         ({"backbone": {"bootstrap": True}}, r"backbone\.bootstrap needs decoder heads"),
     ],
@@ -225,6 +227,15 @@ def test_what_needs_decoder_heads_is_refused_without_and_taken_with(changes, mes
     [(group, values)] = changes.items()
     taken = getattr(Settings.preset("fast").replace(**changes), group)
     assert {name: getattr(taken, name) for name in values} == values
+
+
+def test_draws_anew_need_regressions_to_draw_from():
+    with pytest.raises(InputError, match=r"'refitted' needs regressions.*regressions\.sets = 0"):
+        Settings.preset("fast").replace(regressions={"sets": 0})
+    plain = Settings.preset("fast").replace(
+        regressions={"sets": 0}, sampler={"draws": "sequential"}
+    )
+    assert plain.regressions.sets == 0
 
 
 def test_backbones_refuse_what_they_cannot_do():

@@ -110,15 +110,24 @@ def test_held_out_answers_choose_the_temperatures_alone(
     assert differing(one, other) <= {"temperatures"}
 
 
-BLEND = {"estimator.blend.temperatures", "estimator.blend.level_share"}
+BLEND = {
+    f"estimator.blend.{name}"
+    for name in (
+        "temperatures",
+        "level_share",
+        "number_share",
+        "regression_level_share",
+        "regression_number_share",
+    )
+}
 
 
 @pytest.mark.parametrize(
     ("preset", "chosen"),
     [
         ("small", {"temperatures"}),
-        ("balanced", BLEND | {"estimator.blend.number_share"}),
-        ("best", BLEND | {"estimator.blend.number_share"}),
+        ("balanced", BLEND),
+        ("best", BLEND),
     ],
 )
 def test_held_out_answers_stop_the_training_choose_the_blend_and_nothing_else(
