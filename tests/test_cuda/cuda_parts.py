@@ -57,12 +57,14 @@ def survey(n_rows: int = N_ROWS, seed: int = 0) -> CodedTable:
 
 
 def settings_of(network: str, /, **changes: dict) -> Settings:
-    """Return small settings of a backbone, without dropout and without trees."""
-    settings = Settings.preset(PRESETS[network]).replace(
+    """Return small settings of a backbone, without dropout and without what needs scikit-learn."""
+    settings = Settings.preset(PRESETS[network])
+    settings = settings.replace(
         backbone={"width": 32, "dropout": 0.0},
         training={"learning_rate": 1e-3, "batch_size": N_ROWS // 4},
-        sampler={"steps": 8},
+        sampler={"steps": 8, "draws": "sequential" if settings.has_heads else "reverse"},
         experts={"trees": "none"},
+        regressions={"sets": 0, "point_sets": 0},
     )
     return settings.replace(**changes).resolve(8, 2)
 

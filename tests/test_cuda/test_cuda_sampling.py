@@ -1,5 +1,8 @@
 """On a GPU the sampler, the heads and the draws say what they say on a CPU."""
 
+import importlib.util
+
+import numpy as np
 import torch
 from cuda_parts import settings_of, survey, untrained
 from marks import cases, cuda
@@ -10,6 +13,7 @@ from tabsoda.diffusion.reverse_sampler import SampledRows
 from tabsoda.em.answering import answers_of
 from tabsoda.em.engine import Engine
 from tabsoda.em.loop import _round_targets, initial_state
+from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.events import EventLog
 
@@ -99,6 +103,32 @@ def test_draws_are_the_same_on_both_devices(backbone):
     # A uniform that lies on a boundary up to rounding may fall to either side.
     same = (drawn[0][known] == drawn[1][known]).double().mean()
     assert float(same) > 0.98, float(same)
+
+
+@cuda
+def test_regressions_draw_the_same_on_both_devices():
+    if importlib.util.find_spec("sklearn") is None:
+        # Regressions need it, and the machine may have little more than torch.
+        return
+    from tabsoda.regressions import ChainedRegressions
+
+    table = survey()
+    model, data = standardized("embedding", "cpu")
+    rows = data.incomplete_rows()
+    drawn = draw_values(model, data, rows, 1)
+    filled = table.values.copy()
+    filled[rows.numpy()] = np.where(np.isnan(drawn), filled[rows.numpy()], drawn)
+    nothing = np.zeros((8, 8), dtype=bool)
+    regressions = ChainedRegressions.fit(
+        table, filled, list(range(8)), nothing, n_sets=1, rounds=1, max_questions=8, seed=1
+    )
+    redrawn = []
+    for device in ("cpu", "cuda"):
+        model, data = standardized("embedding", device)
+        rows = data.incomplete_rows()
+        redrawn.append(redraw(model, regressions, table, data, rows, 1, drawn))
+    assert np.array_equal(*redrawn, equal_nan=True)
+    assert not np.array_equal(redrawn[0], drawn, equal_nan=True)
 
 
 FIT = {"training": {"max_steps": 120, "min_epoch_steps": 20}, "noise": {"top_share": 0.75}}

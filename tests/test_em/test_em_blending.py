@@ -1,13 +1,13 @@
 """The blend finds what it should: shares of a mixture, temperatures of a distortion."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.em.blending import Blend, CellAnswers, fit_blend, tempered
+from tabsoda.em.blending import USUAL_SHARES, Blend, CellAnswers, fit_blend, tempered
 from tabsoda.events import EventLog
 
 N_ROWS, N_COLUMNS, N_LEVELS = 4000, 4, 3
@@ -57,6 +57,70 @@ def test_shares_recover_a_known_mixture(share):
     blend = fitted(answers(network), answers(experts), levels)
     np.testing.assert_allclose(blend.level_share, share, atol=0.07)
     np.testing.assert_allclose(blend.temperatures, 1.0, atol=0.1)
+
+
+def three_voices(expert_share, regression_share, seed=1):
+    """Return what three say, and answers that follow their mixture."""
+    said = [probabilities(seed + number) for number in range(3)]
+    two = (1 - expert_share) * said[0] + expert_share * said[1]
+    return said, sampled((1 - regression_share) * two + regression_share * said[2], 9)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.3), (0.7, 0.1), (0.4, 0.4)])
+def test_shares_of_three_recover_a_known_mixture(shares):
+    said, levels = three_voices(*shares)
+    network, experts, regressions = map(answers, said)
+    blend = fitted(network, experts, levels, regressions=regressions)
+    np.testing.assert_allclose(blend.level_share, shares[0], atol=0.1)
+    np.testing.assert_allclose(blend.regression_level_share, shares[1], atol=0.1)
+    # What goes in of each in the end.
+    mixed = blend.apply(network, experts, regressions).probabilities
+    two = (1 - shares[0]) * said[0] + shares[0] * said[1]
+    expected = (1 - shares[1]) * two + shares[1] * said[2]
+    assert np.abs(mixed - expected).mean() < 0.02
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_shares_of_numbers_from_regressions_are_those_of_least_squares(share):
+    rng = np.random.default_rng(0)
+    network, experts, regressions = rng.normal(size=(3, N_ROWS, 2))
+    two = 0.5 * (network + experts)
+    numbers = (1 - share) * two + share * regressions + 0.3 * rng.normal(size=(N_ROWS, 2))
+    given = probabilities(1)
+    blend = fitted(
+        answers(given, network),
+        answers(given, experts),
+        sampled(given, 3),
+        numbers,
+        regressions=answers(given, regressions),
+    )
+    np.testing.assert_allclose(blend.number_share, 0.5, atol=0.05)
+    np.testing.assert_allclose(blend.regression_number_share, share, atol=0.05)
+
+
+def test_few_held_out_cells_leave_shares_near_the_usual_ones():
+    """Ten rows in which the regressions happen to know everything."""
+    said, _ = three_voices(0.5, 0.3)
+    held_out = np.zeros((N_ROWS, N_COLUMNS), dtype=bool)
+    held_out[:10] = True
+    levels = said[2].argmax(axis=2)
+    few = fitted(*map(answers, said[:2]), levels, held_out=held_out, regressions=answers(said[2]))
+    many = fitted(*map(answers, said[:2]), levels, regressions=answers(said[2]))
+    usual = USUAL_SHARES["tree experts"], USUAL_SHARES["regressions"]
+    np.testing.assert_allclose(few.level_share, usual[0], atol=0.1)
+    np.testing.assert_allclose(few.regression_level_share, usual[1], atol=0.15)
+    assert (many.regression_level_share > 0.9).all()
+
+
+def test_regressions_alone_are_blended_without_experts():
+    given, other = probabilities(1), probabilities(2)
+    log = EventLog()
+    levels = sampled(0.4 * given + 0.6 * other, 3)
+    blend = fitted(answers(given), None, levels, log=log, regressions=answers(other))
+    assert not blend.level_share.any()
+    np.testing.assert_allclose(blend.regression_level_share, 0.6, atol=0.07)
+    [event] = log
+    assert event.decision == "regressions blended in"
 
 
 def test_nominals_and_ordinals_have_shares_of_their_own():
@@ -150,6 +214,22 @@ def test_without_held_out_cells_both_count_the_same():
     assert (blend.temperatures == 1).all()
 
 
+def test_without_held_out_cells_shares_are_the_usual_ones():
+    said = [answers(probabilities(seed), np.full((N_ROWS, 2), seed)) for seed in (1, 2, 3)]
+    blend = fitted(
+        *said[:2],
+        sampled(said[0].probabilities, 3),
+        np.zeros((N_ROWS, 2)),
+        held_out=np.zeros((N_ROWS, N_COLUMNS), dtype=bool),
+        number_held_out=np.zeros((N_ROWS, 2), dtype=bool),
+        regressions=said[2],
+    )
+    for found in (blend.level_share, blend.number_share):
+        assert (found == USUAL_SHARES["tree experts"]).all()
+    for found in (blend.regression_level_share, blend.regression_number_share):
+        assert (found == USUAL_SHARES["regressions"]).all()
+
+
 def test_a_column_without_held_out_cells_follows_its_kind():
     network, experts = probabilities(1), probabilities(2)
     held_out = np.ones((N_ROWS, N_COLUMNS), dtype=bool)
@@ -168,15 +248,17 @@ def test_only_held_out_answers_are_read():
     number_held_out = rng.random(numbers.shape) < 0.3
     levels = sampled(network, 3)
     said = answers(network, 0.5 * numbers), answers(experts, numbers + 1)
-    one = fitted(*said, levels, numbers, held_out, number_held_out)
+    third = answers(probabilities(5), numbers - 1)
+    one = fitted(*said, levels, numbers, held_out, number_held_out, regressions=third)
     other = fitted(
         *said,
         np.where(held_out, levels, 0),
         np.where(number_held_out, numbers, 1e9),
         held_out,
         number_held_out,
+        regressions=third,
     )
-    for name in ("level_share", "number_share", "temperatures"):
+    for name in (field.name for field in fields(Blend)):
         assert np.array_equal(getattr(one, name), getattr(other, name))
 
 
