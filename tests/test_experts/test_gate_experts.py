@@ -1,0 +1,98 @@
+"""Experts of gates see nothing of what the gate decides, and speak where nobody else may."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabsoda.experts import GateExperts, TreeExperts, TreeExpertSettings
+from tabsoda.schema import Column, ColumnKind
+from tabsoda.states.cell_states import CellStates
+from tabsoda.table import CodedTable
+
+QUICK = TreeExpertSettings.named("quick")
+COLUMNS = (
+    Column("smokes", ColumnKind.NOMINAL, (1, 2)),
+    Column("hint", ColumnKind.NOMINAL, (1, 2)),
+    Column("brand", ColumnKind.NOMINAL, (1, 2, 3)),
+    Column("packs", ColumnKind.CONTINUOUS),
+)
+FOLLOWERS = np.zeros((4, 4), dtype=bool)
+FOLLOWERS[0, 2:] = True
+
+
+def smokers(n_rows=600):
+    """Return a table whose first question decides the last two, and whose second hints at it."""
+    rng = np.random.default_rng(0)
+    smokes = rng.integers(0, 2, n_rows)
+    hint = np.where(rng.random(n_rows) < 0.8, smokes, 1 - smokes)
+    values = np.column_stack(
+        [smokes, hint, rng.integers(0, 3, n_rows), rng.normal(size=n_rows)]
+    ).astype(float)
+    skipped = np.zeros(values.shape, dtype=bool)
+    skipped[:, 2:] = (smokes == 1)[:, None]
+    values[skipped] = np.nan
+    return CodedTable.from_values(COLUMNS, values, skipped)
+
+
+def grown(table, barred=None):
+    return TreeExperts.fit(table, table.states.answered, QUICK, 1, columns=[0], barred=barred)
+
+
+def test_what_is_barred_changes_no_answer():
+    table = smokers()
+    rows = np.arange(table.shape[0])
+    blank = CodedTable.from_values(
+        COLUMNS, np.where(np.arange(4) < 2, table.values, np.nan), table.states.skipped & False
+    )
+    apart, plain = grown(table, FOLLOWERS), grown(table)
+    said = apart.predict(table, rows).probabilities[0]
+    assert np.array_equal(said, apart.predict(blank, rows).probabilities[0])
+    # They still read the hint; the others read the gate off its followers.
+    answers = table.values[:, 0]
+    assert 0.75 < (said.argmax(axis=1) == answers).mean() < 0.85
+    assert (plain.predict(table, rows).probabilities[0].argmax(axis=1) == answers).all()
+    # And those are misled where followers are blank.
+    assert (plain.predict(blank, rows).probabilities[0].argmax(axis=1) == answers).mean() < 0.75
+
+
+def test_where_all_is_barred_everybody_gets_the_shares():
+    table = smokers()
+    alone = grown(table, np.ones((4, 4), dtype=bool))
+    said = alone.predict(table, np.arange(table.shape[0])).probabilities[0]
+    assert (said == said[0]).all()
+    shares = np.bincount(table.values[:, 0].astype(int)) / table.shape[0]
+    np.testing.assert_allclose(said[0], shares, atol=0.02)
+
+
+def test_followers_of_gates_without_an_expert_are_dropped():
+    followers = FOLLOWERS.copy()
+    followers[1, 2] = True
+    kept = GateExperts.of(grown(smokers(), followers), followers).followers
+    assert np.array_equal(kept, FOLLOWERS)
+
+
+@given(st.integers(0, 10_000))
+def test_unresolved_gates_are_missing_with_all_their_followers(seed):
+    rng = np.random.default_rng(seed)
+    followers = rng.random((5, 5)) < 0.3
+    chosen = rng.integers(0, 3, (8, 5))
+    states = CellStates.from_masks(chosen == 0, chosen == 2, tuple("abcde"))
+    found = GateExperts(None, followers).unresolved(states)
+    for row in range(8):
+        for gate in range(5):
+            behind = np.flatnonzero(followers[gate])
+            expected = (
+                states.missing[row, gate]
+                and behind.size > 0
+                and all(states.missing[row, f] for f in behind)
+            )
+            assert found[row, gate] == expected
+
+
+@pytest.mark.parametrize("state", ["answered", "skipped"])
+def test_one_follower_that_is_known_resolves_the_gate(state):
+    answered, skipped = np.zeros((2, 1, 4), dtype=bool)
+    (answered if state == "answered" else skipped)[0, 3] = True
+    states = CellStates.from_masks(answered, skipped, tuple("abcd"))
+    assert not GateExperts(None, FOLLOWERS).unresolved(states).any()

@@ -1,0 +1,111 @@
+"""Which gates leave their followers unresolved, read off tables made for it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tabsoda.datasets import make_survey
+from tabsoda.evaluation.gates import seen_table
+from tabsoda.followers import find_followers, unresolved_cells, unresolved_followers
+from tabsoda.schema import Column, ColumnKind
+from tabsoda.table import CodedTable
+
+COLUMNS = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in "abcde")
+# Two gates of one follower each, and a last question that nobody skips.
+FOLLOWERS = np.zeros((5, 5), dtype=bool)
+FOLLOWERS[0, 1] = FOLLOWERS[2, 3] = True
+
+
+def routed(n_rows=400, seed=0):
+    values = np.random.default_rng(seed).integers(0, 2, (n_rows, 5)).astype(float)
+    skipped = np.zeros(values.shape, dtype=bool)
+    skipped[:, 1], skipped[:, 3] = values[:, 0] == 1, values[:, 2] == 1
+    return CodedTable.from_values(COLUMNS, np.where(skipped, np.nan, values), skipped)
+
+
+def hidden_gates(table, share=0.3, seed=1):
+    hidden = np.random.default_rng(seed).random(table.shape) < share
+    hidden[:, [1, 3, 4]] = False
+    return hidden
+
+
+def test_hidden_gates_whose_followers_are_told_are_resolved():
+    table = routed()
+    hidden = hidden_gates(table)
+    resolved, _ = seen_table(table, hidden, FOLLOWERS, "resolved")
+    unresolved, _ = seen_table(table, hidden, FOLLOWERS, "unresolved")
+    assert not unresolved_followers(resolved, FOLLOWERS).any()
+    assert np.array_equal(unresolved_followers(unresolved, FOLLOWERS), FOLLOWERS)
+
+
+def test_each_gate_is_judged_by_itself():
+    table = routed()
+    hidden = hidden_gates(table)
+    first, second = hidden.copy(), hidden.copy()
+    first[:, 2] = second[:, 0] = False
+    table, _ = seen_table(table, first, FOLLOWERS, "unresolved")
+    table, _ = seen_table(table, second, FOLLOWERS, "resolved")
+    kept = unresolved_followers(table, FOLLOWERS)
+    assert kept[0, 1]
+    assert not kept[2].any()
+
+
+def test_gates_that_nobody_leaves_out_stay_as_they_are():
+    """Where no gate is missing nothing contradicts what may happen in another table."""
+    assert np.array_equal(unresolved_followers(routed(), FOLLOWERS), FOLLOWERS)
+
+
+def test_the_share_of_skips_that_are_told_decides():
+    table = routed(4000)
+    hidden = np.zeros(table.shape, dtype=bool)
+    hidden[:1000, 0] = True
+    told = np.arange(4000) >= 100
+    part, _ = seen_table(table, hidden & told[:, None], FOLLOWERS, "unresolved")
+    part, _ = seen_table(part, hidden, FOLLOWERS, "resolved")
+    # One in ten of the followers beside a missing gate is told: far fewer than usual.
+    assert unresolved_followers(part, FOLLOWERS)[0, 1]
+    told = np.arange(4000) >= 500
+    part, _ = seen_table(table, hidden & told[:, None], FOLLOWERS, "unresolved")
+    part, _ = seen_table(part, hidden, FOLLOWERS, "resolved")
+    assert not unresolved_followers(part, FOLLOWERS)[0, 1]
+
+
+@given(st.integers(0, 10_000), st.floats(0.0, 1.0))
+def test_gates_are_kept_whole_or_not_at_all_whatever_the_order_of_rows(seed, share):
+    rng = np.random.default_rng(seed)
+    table = routed(60, seed)
+    followers = np.triu(rng.random((5, 5)) < 0.5, 1)
+    hidden = rng.random(table.shape) < share
+    seen, _ = seen_table(table, hidden, followers, rng.choice(["resolved", "unresolved"]))
+    before = followers.copy()
+    kept = unresolved_followers(seen, followers)
+    assert np.array_equal(followers, before)
+    for gate in range(5):
+        assert np.array_equal(kept[gate], followers[gate]) or not kept[gate].any()
+    shuffled = seen.rows(rng.permutation(60))
+    assert np.array_equal(unresolved_followers(shuffled, followers), kept)
+
+
+@given(st.integers(0, 10_000))
+def test_unresolved_cells_are_those_behind_a_hidden_gate(seed):
+    rng = np.random.default_rng(seed)
+    followers, hidden = rng.random((6, 6)) < 0.3, rng.random((9, 6)) < 0.3
+    found = unresolved_cells(hidden, followers)
+    for row in range(9):
+        for column in range(6):
+            behind = any(hidden[row, g] and followers[g, column] for g in range(6))
+            assert found[row, column] == behind
+
+
+@pytest.mark.parametrize("track", ["resolved", "unresolved"])
+def test_the_embedded_surveys_gates_are_told_apart(track):
+    table = make_survey(n_rows=1500, n_columns=25, seed=1).complete_table
+    followers = find_followers(table)
+    hidden = table.states.answered & followers.any(axis=1)
+    hidden &= np.random.default_rng(0).random(table.shape) < 0.2
+    seen, _ = seen_table(table, hidden, followers, track)
+    found = unresolved_followers(seen, find_followers(seen)).any(axis=1)
+    gates = followers.any(axis=1) & seen.states.missing.any(axis=0)
+    share = found[gates].mean()
+    assert share > 0.7 if track == "unresolved" else share == 0, share
