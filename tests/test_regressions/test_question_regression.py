@@ -132,8 +132,21 @@ def test_many_donors_are_thinned_evenly():
     assert (np.diff(model.donors_predicted) >= 0).all()
     quantiles = np.linspace(0.01, 0.99, 50)
     np.testing.assert_allclose(
-        np.quantile(model.donors_answers, quantiles), np.quantile(answers, quantiles), atol=0.02
+        np.quantile(model.donors_answers, quantiles), np.quantile(answers, quantiles), atol=0.06
     )
+
+
+def test_donors_count_by_their_weight():
+    rng = np.random.default_rng(0)
+    predictors, answers = np.zeros((400, 1)), rng.normal(size=400)
+    weights = np.where(answers > 0, 3.0, 1.0)
+    plain, weighted = (
+        fit_number(predictors, answers, one, np.random.default_rng(0)).donors_answers
+        for one in (None, weights)
+    )
+    assert np.array_equal(np.sort(plain), np.sort(answers))
+    share = weights[answers > 0].sum() / weights.sum()
+    assert (weighted > 0).mean() == pytest.approx(share, abs=0.01)
 
 
 def reference_probabilities(column, predictors, levels, asked):
