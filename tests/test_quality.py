@@ -72,8 +72,28 @@ def test_many_rows_grow_quick_trees(name):
 
 
 @BY_QUALITY
+def test_large_tables_get_fewer_regressions_of_fewer_rows(name):
+    usual = Settings.preset(name).regressions
+    assert settings_for(name, 10_000, 100).regressions == usual
+    for shape in ((10_001, 40), (4000, 101)):
+        large = settings_for(name, *shape).regressions
+        assert 1 <= large.sets <= usual.sets
+        assert 1 <= large.point_sets <= usual.point_sets
+        assert large.max_rows < usual.max_rows
+        assert (large.sets, large.max_rows) != (usual.sets, usual.max_rows)
+
+
+@BY_QUALITY
+def test_qualities_draw_from_regressions(name):
+    settings = Settings.preset(name)
+    assert settings.sampler.draws == "refitted"
+    assert min(settings.regressions.sets, settings.regressions.point_sets) > 0
+
+
+@BY_QUALITY
 def test_what_was_said_stands(name):
     said = {
+        "regressions": {"sets": 17, "max_rows": 15_000},
         "training": {"max_steps": 7, "batch_size": 33},
         "backbone": {"width": 64, "dropout": 0.0},
         "temperature": {"held_out_share": 0.3},

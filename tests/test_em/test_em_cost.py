@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tabsoda.diffusion.denoiser import Denoiser
+from tabsoda.em import cost
 from tabsoda.em.cost import count_operations, estimate_cost, network_weights, passes_per_chain
 from tabsoda.em.engine import Engine
 from tabsoda.settings import Settings
@@ -61,3 +62,31 @@ def test_time_and_memory_grow_as_expected():
     more = settings.replace(sampler={"chains": 40})
     assert estimate_cost(more, 1000, 30, 500, 60, 5, cpu).memory_bytes == small.memory_bytes
     assert passes_per_chain(settings.replace(sampler={"refresh_cycles": 1, "steps": 2})) == 3
+
+
+def test_regressions_cost_by_sets_columns_and_the_rows_they_are_fitted_to(monkeypatch):
+    monkeypatch.setattr(cost, "matrix_rate", lambda *_: 1e12)
+    cpu = torch.device("cpu")
+
+    def seconds(n_rows=2000, n_columns=30, fits=True, **regressions):
+        settings = Settings.preset("balanced").replace(
+            sampler={"draws": "sequential"},
+            regressions={"sets": 0, "point_sets": 0, "rounds": 1} | regressions,
+        )
+        found = estimate_cost(settings, n_rows, n_columns, 500, 60, 5, cpu, fits=fits)
+        return found.seconds
+
+    def added(fits=True, **changes):
+        shape = {name: changes.pop(name) for name in ("n_rows", "n_columns") if name in changes}
+        return seconds(fits=fits, **shape, **changes) - seconds(fits=fits, **shape)
+
+    once = added(sets=1)
+    assert 0.01 < once < 10
+    assert added(sets=10) == pytest.approx(10 * once)
+    assert added(sets=10, rounds=3) == pytest.approx(30 * once)
+    assert added(point_sets=4) == pytest.approx(4 * once)
+    assert added(sets=1, n_columns=60) == pytest.approx(2 * once)
+    most = {"sets": 1, "max_rows": 5000}
+    assert added(n_rows=5000, **most) > once
+    assert added(n_rows=50_000, **most) == pytest.approx(added(n_rows=5000, **most))
+    assert added(sets=10, fits=False) == 0

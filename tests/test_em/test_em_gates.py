@@ -71,7 +71,7 @@ def accuracies(table, seen, scored, engine):
 def test_unresolved_gates_are_estimated_better_than_by_their_mode(survey, fits):
     seen, scored, engine = fits["unresolved"]
     found, by_mode = accuracies(survey[0], seen, scored, engine)
-    assert found > by_mode + 0.03, (found, by_mode)
+    assert found > by_mode + 0.08, (found, by_mode)
 
 
 def test_blank_followers_mislead_without_experts_of_their_own(survey, fits):
