@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 from tabsoda.datasets import make_survey
 from tabsoda.em.engine import Engine
@@ -127,6 +128,25 @@ def test_other_cells_are_estimated_as_without(fits):
     assert elsewhere.any()
     assert np.array_equal(one.mode[elsewhere], other.mode[elsewhere])
     assert not np.array_equal(one.mode, other.mode)
+
+
+def test_the_network_is_not_asked_about_unresolved_gates(fits):
+    """It reads a blank follower as one that was asked, so the experts speak in its place."""
+    seen, _, engine = fits["unresolved"]
+    rows = np.flatnonzero(seen.states.missing.any(axis=1))[:200]
+    part = seen.rows(rows)
+    data = engine._working(seen, None)
+    network, experts, regressions = engine.estimator.voices(part, data, torch.from_numpy(rows))
+    plain = engine.estimator.network_answers(data, torch.from_numpy(rows))
+    categorical = engine.model.codec.categorical_columns
+    unresolved = engine.estimator.advisers.gate_experts.unresolved(part.states)[:, categorical]
+    assert unresolved.any()
+    assert np.array_equal(network.probabilities[unresolved], experts.probabilities[unresolved])
+    assert np.array_equal(network.probabilities[~unresolved], plain.probabilities[~unresolved])
+    # Without trees, the regressions do.
+    advisers = replace(engine.estimator.advisers, experts=None)
+    voices = advisers.without_blanks(engine.model, part, plain, None, regressions)
+    assert np.array_equal(voices.probabilities[unresolved], regressions.probabilities[unresolved])
 
 
 def test_regressions_of_unresolved_gates_see_no_follower(fits):

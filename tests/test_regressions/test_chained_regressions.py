@@ -64,7 +64,7 @@ def test_slopes_of_a_normal_survive_where_filling_in_bends_them():
     truth = np.linalg.solve(covariance[:2, :2], covariance[:2, 2])
     columns = tuple(Column(name, ColumnKind.CONTINUOUS) for name in "abc")
     by_mean, by_draws = [], []
-    for sample in range(12):
+    for sample in range(20):
         rng = np.random.default_rng(sample)
         complete = rng.multivariate_normal(np.zeros(3), covariance, size=500)
         values = np.where(rng.random(complete.shape) < 0.33, np.nan, complete)
@@ -72,14 +72,14 @@ def test_slopes_of_a_normal_survive_where_filling_in_bends_them():
         blank = table.states.missing
         filled = np.where(blank, np.nanmean(values, axis=0), values)
         by_mean.append(slopes_of(filled))
-        found = fitted(table, filled, n_sets=4)
+        found = fitted(table, filled, n_sets=4, rounds=3)
         no_skips = np.zeros(blank.shape, dtype=bool)
         draws = [
             found.redraw(filled, blank, no_skips, m, uniforms_of(5, blank.shape, 9 * m))
             for m in range(1, 5)
         ]
         by_draws.append(np.mean([slopes_of(one) for one in draws], axis=0))
-    error = np.std(by_draws, axis=0, ddof=1) / np.sqrt(12)
+    error = np.std(by_draws, axis=0, ddof=1) / np.sqrt(20)
     bias = np.mean(by_draws, axis=0) - truth
     assert (np.abs(bias) < 3 * error).all(), (bias, error)
     assert (error < 0.03).all()

@@ -91,6 +91,14 @@ def test_what_is_not_known_is_the_mean(position, design):
     assert (block[1, :width] != 0).any()
 
 
+def test_what_stands_in_a_skipped_cell_is_not_read(design):
+    skipped = np.array([True, False])
+    said = design.block(3, np.array([1.0, 1.0]), skipped)
+    assert (said[0, :-1] == 0).all()
+    assert (said[1, :-1] != 0).all()
+    assert said[0, -1] > 0 > said[1, -1]
+
+
 def test_who_is_not_known_to_have_skipped_was_asked(design):
     indicator = design.block(3, np.array([0.0]))[0, -1]
     assert indicator == pytest.approx(-design.middle[-1] / design.spread[-1])
