@@ -43,7 +43,7 @@ _ANSWERING: dict[str, dict[str, Any]] = {
     "em": {"rounds": 1, "min_rounds": 1},
     "temperature": {"held_out_share": 0.05},
     "experts": {"trees": "full"},
-    "regressions": {"sets": 10},
+    "regressions": {"sets": 10, "point_sets": 5},
 }
 
 
@@ -59,7 +59,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         backbone={"width": 128, "depth": 1},
         training={"batch_size": 256, "max_steps": 400, "learning_rate": 2e-3},
         experts={"trees": "quick"},
-        regressions={"sets": 5, "max_questions": 16},
+        regressions={"rounds": 2, "point_sets": 3, "max_questions": 16},
     ),
     "balanced": _ANSWERING,
     "best": _changed(

@@ -67,7 +67,7 @@ def _sized(settings: Settings, n_rows: int, n_columns: int) -> dict[str, dict[st
         # A network has enough to learn from there, and trees take long.
         sized["experts"] = {"trees": "quick"}
     if n_rows > _SOME_ROWS or n_columns > _MANY_COLUMNS:
-        sized["regressions"] = {"sets": 5, "max_rows": _SOME_ROWS}
+        sized["regressions"] = {"sets": 5, "point_sets": 3, "max_rows": _SOME_ROWS}
     if n_columns > _MANY_COLUMNS and n_rows >= _FEW_ROWS and backbone.name == "embedding":
         sized["backbone"]["width"] = 2 * backbone.width
     return sized

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from tabsoda.errors import InputError
 
@@ -51,10 +51,14 @@ def bounds_text(item: Any) -> str:
 class SettingGroup:
     """Checks every field against what it was declared with."""
 
+    # What the settings call the group, where the name of the class does not say so.
+    group: ClassVar[str] = ""
+
     def __post_init__(self) -> None:
+        group = self.group or type(self).__name__.removesuffix("Settings").lower()
         for item in fields(self):
             if "meaning" in item.metadata:
-                _check(type(self).__name__, item.name, getattr(self, item.name), item)
+                _check(group, item.name, getattr(self, item.name), item)
 
 
 def _is_number(value: Any) -> bool:
@@ -96,7 +100,7 @@ def _check(group: str, name: str, value: Any, item: Any) -> None:
             problem = f"a number {bounds_text(item)}"
     if problem is not None:
         raise InputError(
-            f"The setting {group.removesuffix('Settings').lower()}.{name} is out of range",
+            f"The setting {group}.{name} is out of range",
             found=repr(value),
             expected=problem,
             next_step=f"It is: {item.metadata['meaning']}",
@@ -351,6 +355,8 @@ class TemperatureSettings(SettingGroup):
 class ExpertSettings(SettingGroup):
     """Boosted trees beside the network, one model a column; needs decoder heads."""
 
+    group: ClassVar[str] = "experts"
+
     trees: str = setting(
         "none",
         "none, or how thoroughly trees are grown; their answers and the network's are blended "
@@ -361,7 +367,9 @@ class ExpertSettings(SettingGroup):
 
 @dataclass(frozen=True)
 class RegressionSettings(SettingGroup):
-    """Regressions between the columns, for honest draws and beside the network; needs heads."""
+    """Regressions between the columns, for draws and beside the network; needs decoder heads."""
+
+    group: ClassVar[str] = "regressions"
 
     sets: int = setting(
         0,
@@ -370,9 +378,22 @@ class RegressionSettings(SettingGroup):
         low=0,
     )
     rounds: int = setting(
-        1, "times a set is fitted and the missing cells are drawn anew, before it is kept", low=1
+        3, "times a set is fitted and the missing cells are drawn anew, before it is kept", low=1
+    )
+    row_share: float = setting(
+        0.6,
+        "rows that a regression of draws goes by, as a share of those answered; below 1 its "
+        "coefficients vary more than they would if the regression were exactly right",
+        above=0,
+        high=1,
     )
     sweeps: int = setting(5, "times every column is drawn from all others (refitted draws)", low=1)
+    point_sets: int = setting(
+        0,
+        "sets, fitted without held-out cells, whose answers are blended into point estimates; "
+        "0: none",
+        low=0,
+    )
     max_questions: int = setting(24, "columns that a column is regressed on, at most", low=1)
     max_rows: int = setting(20_000, "rows that a set is fitted to, at most", low=100)
     max_levels: int = setting(

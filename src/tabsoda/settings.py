@@ -91,6 +91,7 @@ class Settings:
             ("sampler.draws", self.sampler.draws, "reverse"),
             ("experts.trees", self.experts.trees, "none"),
             ("regressions.sets", self.regressions.sets, 0),
+            ("regressions.point_sets", self.regressions.point_sets, 0),
             ("backbone.members", self.backbone.members, 1),
             ("backbone.bootstrap", self.backbone.bootstrap, False),
         )

@@ -68,7 +68,7 @@ class TabSODA:
         """Estimate every missing cell; ``skip_view`` changes nothing here."""
         shown = self.shown(table)
         settings = self.settings_for(*table.shape)
-        engine = Engine.fit(shown, settings, seed=seed, device=self.device)
+        engine = Engine.fit(shown, settings, seed=seed, device=self.device, draws=False)
         # Other methods do not round their expectations either.
         cells = engine.impute(shown, whole_numbers=False)
         # What the engine declines to impute gets the column's usual answer, so that it is scored.

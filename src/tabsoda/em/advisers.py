@@ -28,12 +28,14 @@ class Advisers:
     ----------
     experts : TreeExperts or None
     gate_experts : GateExperts or None
-    regressions : ChainedRegressions or None
+    regressions, draw_regressions : ChainedRegressions or None
+        For point estimates, and for draws.
     """
 
     experts: TreeExperts | None = None
     gate_experts: GateExperts | None = None
     regressions: ChainedRegressions | None = None
+    draw_regressions: ChainedRegressions | None = None
 
     def tree_answers(
         self, model: Model, table: CodedTable, cells: NDArray[np.bool_] | None = None
@@ -165,7 +167,11 @@ class Advisers:
 
     def to_state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return what :meth:`from_state` needs: arrays, and content for JSON."""
-        parts: dict[str, Any] = {"experts": self.experts, "regressions": self.regressions}
+        parts: dict[str, Any] = {
+            "experts": self.experts,
+            "regressions": self.regressions,
+            "draw_regressions": self.draw_regressions,
+        }
         arrays: Arrays = {}
         if self.gate_experts is not None:
             parts["gate_experts"] = self.gate_experts.experts
@@ -185,21 +191,20 @@ class Advisers:
             prefix = f"{name}."
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-        experts = gate_experts = regressions = None
-        if "experts" in content:
-            from tabsoda.experts import TreeExperts
+        found: dict[str, Any] = {}
+        for name in ("experts", "gate_experts"):
+            if name in content:
+                from tabsoda.experts import GateExperts, TreeExperts
 
-            experts = TreeExperts.from_state(part("experts"), content["experts"])
-        if "gate_experts" in content:
-            from tabsoda.experts import GateExperts, TreeExperts
+                found[name] = TreeExperts.from_state(part(name), content[name])
+                if name == "gate_experts":
+                    found[name] = GateExperts.of(found[name], arrays["followers"])
+        for name in ("regressions", "draw_regressions"):
+            if name in content:
+                from tabsoda.regressions import ChainedRegressions
 
-            apart = TreeExperts.from_state(part("gate_experts"), content["gate_experts"])
-            gate_experts = GateExperts.of(apart, arrays["followers"])
-        if "regressions" in content:
-            from tabsoda.regressions import ChainedRegressions
-
-            regressions = ChainedRegressions.from_state(part("regressions"), content["regressions"])
-        return cls(experts, gate_experts, regressions)
+                found[name] = ChainedRegressions.from_state(part(name), content[name])
+        return cls(**found)
 
 
 def answer_codec_of(model: Model) -> AnswerCodec:

@@ -162,7 +162,9 @@ def fit_blend(
             level_share = _level_shares(
                 mixed, other, levels, level_held_out, ordered, weights, USUAL_SHARES[name]
             )
-            number_share = _number_shares(mixed, other, numbers, number_held_out, weights)
+            number_share = _number_shares(
+                mixed, other, numbers, number_held_out, weights, USUAL_SHARES[name]
+            )
             mixed = mix(mixed, other, level_share, number_share)
             _tell_shares(name, level_share, number_share, ordered, events)
         shares += [level_share, number_share]
@@ -217,11 +219,12 @@ def _number_shares(
     numbers: Values,
     held_out: NDArray[np.bool_],
     weights: Values,
+    usual: float,
 ) -> Values:
-    """Return the experts' share of each number, drawn towards the share of all."""
+    """Return the other's share of each number, drawn towards the share of all."""
     n_numbers = numbers.shape[1]
     if not held_out.any():
-        return np.full(n_numbers, 0.5)
+        return np.full(n_numbers, usual)
     difference = np.where(held_out, experts.numbers - network.numbers, 0.0)
     gain = np.where(held_out, numbers - network.numbers, 0.0) * difference * weights[:, None]
     length = difference**2 * weights[:, None]

@@ -151,11 +151,12 @@ def estimate_cost(
     if fits and settings.experts.trees != "none":
         per_row, per_column = _TREE_SECONDS[settings.experts.trees]
         seconds += n_columns * (per_column + per_row * n_rows)
-    if fits and settings.regressions.sets:
+    if fits:
         per_row, per_column = _REGRESSION_SECONDS
-        rows = min(n_rows, settings.regressions.max_rows)
-        fitted = settings.regressions.sets * settings.regressions.rounds * n_columns
-        seconds += fitted * (per_column + per_row * rows)
+        regressions = settings.regressions
+        rows = min(n_rows, regressions.max_rows)
+        fitted = regressions.sets * regressions.rounds + regressions.point_sets
+        seconds += fitted * n_columns * (per_column + per_row * rows)
     return Cost(trained, sampled, seconds, float(memory))
 
 

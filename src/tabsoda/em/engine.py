@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
-from tabsoda.em.advisers import Advisers
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
 from tabsoda.em.input_events import (
@@ -36,7 +35,7 @@ from tabsoda.em.preparing import (
     latent_columns,
     without_cells,
 )
-from tabsoda.em.refitting import fit_regressions, redraw
+from tabsoda.em.refitting import RegressionFit, redraw
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable, canonical_order
 from tabsoda.encoding.answer_codec import AnswerCodec
@@ -89,6 +88,7 @@ class Engine:
         device: str = "auto",
         row_weights: NDArray[np.float64] | None = None,
         checkpoint: Path | None = None,
+        draws: bool = True,
         report: Report | None = None,
     ) -> Engine:
         """Learn from a table.
@@ -104,6 +104,9 @@ class Engine:
         checkpoint : Path, optional
             A folder for the state after each round; a run of the same table, settings and seed
             goes on from there.
+        draws : bool
+            Whether draws will be asked for. Without, the regressions of refitted draws are not
+            fitted, and what is drawn all the same comes from the heads alone.
         report : callable, optional
         """
         events = EventLog()
@@ -158,15 +161,18 @@ class Engine:
                     growing = beside.submit(fit_experts, shown, settings, seed, weights, followers)
                 state = run_em(model, data, state, events, after_round=after_round, report=report)
                 if model.heads is not None:
-                    grown = (
+                    advisers = (
                         fit_experts(shown, settings, seed, weights, followers)
                         if growing is None
                         else growing.result()
                     )
-                    regressions = fit_regressions(
-                        model, data, shown, followers, weights, events, report
-                    )
-                    advisers = Advisers(*grown, regressions)
+                    fit = RegressionFit.start(model, data, shown, followers, weights, events)
+                    if fit is not None:
+                        advisers = replace(
+                            advisers,
+                            regressions=fit.for_points(shown),
+                            draw_regressions=fit.for_draws(ordered, report) if draws else None,
+                        )
                     estimator = Estimator.fit(model, data, shown, advisers, events)
         return cls(table.columns, model, state.history, events, estimator)
 
@@ -286,7 +292,7 @@ class Engine:
         if self.model.settings.sampler.draws != "reverse":
             drawn = draw_values(self.model, data, incomplete, number)
             if self.model.settings.sampler.draws == "refitted" and self.estimator is not None:
-                regressions = self.estimator.advisers.regressions
+                regressions = self.estimator.advisers.draw_regressions
                 drawn = redraw(self.model, regressions, table, data, incomplete, number, drawn)
             if tell is not None:
                 tell(1, 1)

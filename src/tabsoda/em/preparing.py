@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tabsoda.em.advisers import Advisers
 from tabsoda.em.working_table import hold_out_cells
 from tabsoda.encoding.ordinal_route import route_ordinals
 from tabsoda.encoding.visible_answers import count_levels
@@ -17,9 +17,6 @@ from tabsoda.events import EventLog
 from tabsoda.settings import Settings
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
-
-if TYPE_CHECKING:
-    from tabsoda.experts import GateExperts, TreeExperts
 
 _MANY_ROWS = 10_000
 
@@ -55,10 +52,10 @@ def fit_experts(
     seed: int,
     weights: NDArray[np.float64] | None,
     followers: NDArray[np.bool_],
-) -> tuple[TreeExperts | None, GateExperts | None]:
+) -> Advisers:
     """Grow the trees that the settings ask for, and those of gates that see no follower."""
     if settings.experts.trees == "none":
-        return None, None
+        return Advisers()
     from tabsoda.experts import GateExperts, TreeExperts, TreeExpertSettings
 
     grow = functools.partial(
@@ -75,7 +72,7 @@ def fit_experts(
     incomplete = table.states.missing.any(axis=0)
     gates = np.flatnonzero(followers.any(axis=1) & incomplete).tolist()
     apart = GateExperts.of(grow(columns=gates, barred=followers), followers) if gates else None
-    return grow(), apart
+    return Advisers(grow(), apart)
 
 
 def check_table(table: CodedTable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,16 +23,10 @@ if TYPE_CHECKING:
 Values = NDArray[np.float64]
 
 
-def fit_regressions(
-    model: Model,
-    data: WorkingTable,
-    table: CodedTable,
-    followers: NDArray[np.bool_],
-    weights: Values | None,
-    events: EventLog,
-    report: Callable[[int, int, str], None] | None = None,
-) -> ChainedRegressions | None:
-    """Fit the regressions that the settings ask for, from a table that the network completes.
+def complete_once(
+    model: Model, data: WorkingTable, table: CodedTable, rows: NDArray[np.int64]
+) -> Values:
+    """Draw the missing cells of some rows from the heads, shape (len(rows), d).
 
     Parameters
     ----------
@@ -40,65 +35,150 @@ def fit_regressions(
     data : WorkingTable
     table : CodedTable
         In the order of ``data``, with held-out cells missing.
-    followers : ndarray of bool, shape (d, d)
-        True at (gate, follower): a gate is not regressed on what it decides.
-    weights : ndarray of float64, shape (n,), or None
-    events : EventLog
-    report : callable, optional
+    rows : ndarray of int64
     """
-    settings = model.settings.regressions
-    if settings.sets == 0:
-        return None
-    # Its libraries take a while to load, and only this needs them.
-    from tabsoda.regressions import ChainedRegressions
-
-    rows = np.arange(table.shape[0])
-    if weights is not None:
-        rows = rows[weights > 0]
-    if rows.size > settings.max_rows:
-        chosen = numpy_generator(model.seed, "rows of regressions")
-        rows = np.sort(chosen.choice(rows, settings.max_rows, replace=False))
-        events.add(
-            "train",
-            "regressions fitted to some rows",
-            detail=f"{rows.size} of {table.shape[0]}; more of them change little",
-        )
     part = table.rows(rows)
     incomplete = np.flatnonzero(data.to_impute.any(dim=1).cpu().numpy()[rows])
     asked = torch.as_tensor(rows[incomplete], device=data.row_keys.device)
-
     filled = _with_constants(model, part)
     drawn = draw_values(model, data, asked, 1)
     filled[incomplete] = np.where(part.states.missing[incomplete], drawn, filled[incomplete])
+    return filled
 
-    def tell(done: int, total: int) -> None:
-        if report is not None:
-            report(done, total, "regressions")
+
+def rows_to_regress(
+    model: Model, n_rows: int, weights: Values | None, events: EventLog
+) -> NDArray[np.int64]:
+    """Choose the rows that regressions are fitted to: all with a weight, or a sample of them."""
+    rows = np.arange(n_rows)
+    if weights is not None:
+        rows = rows[weights > 0]
+    most = model.settings.regressions.max_rows
+    if rows.size > most:
+        generator = numpy_generator(model.seed, "rows of regressions")
+        rows = np.sort(generator.choice(rows, most, replace=False))
+        events.add(
+            "train",
+            "regressions fitted to some rows",
+            detail=f"{most} of {n_rows}; more of them change little",
+        )
+    return rows
+
+
+def regressed_columns(model: Model, table: CodedTable, events: EventLog) -> list[int]:
+    """Return the columns to regress; not those of too many levels or too few answers."""
+    from tabsoda.regressions.chained_regressions import FEWEST_ANSWERS
 
     positions = []
+    answers = table.states.answered.sum(axis=0)
     for position in np.flatnonzero(model.codec.modelled).tolist():
-        column = table.columns[position]
-        if column.is_categorical and column.n_levels > settings.max_levels:
-            events.add(
-                "train",
-                "column not regressed",
-                column=column.name,
-                detail=f"{column.n_levels} levels; the network alone draws it",
-            )
-            continue
-        positions.append(position)
-    return ChainedRegressions.fit(
-        part,
-        filled,
-        positions,
-        followers,
-        n_sets=settings.sets,
-        rounds=settings.rounds,
-        max_questions=settings.max_questions,
-        seed=model.seed,
-        row_weights=None if weights is None else weights[rows],
-        report=tell,
-    )
+        column, why = table.columns[position], ""
+        if column.is_categorical and column.n_levels > model.settings.regressions.max_levels:
+            why = f"{column.n_levels} levels"
+        elif answers[position] < FEWEST_ANSWERS:
+            why = f"{answers[position]} answers"
+        if why:
+            detail = f"{why}; the network alone draws it"
+            events.add("train", "column not regressed", column=column.name, detail=detail)
+        else:
+            positions.append(position)
+    return positions
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionFit:
+    """Fits the regressions of a model, to a table with held-out cells and to all of it.
+
+    Attributes
+    ----------
+    model : Model
+    filled : ndarray of float64, shape (n, d)
+        The rows to fit, completed once by the network.
+    rows : ndarray of int64, shape (n,)
+    positions : list of int
+    followers : ndarray of bool, shape (d, d)
+        True at (gate, follower): a gate is not regressed on what it decides.
+    weights : ndarray of float64, shape (n,), or None
+    """
+
+    model: Model
+    filled: Values
+    rows: NDArray[np.int64]
+    positions: list[int]
+    followers: NDArray[np.bool_]
+    weights: Values | None
+
+    @classmethod
+    def start(
+        cls,
+        model: Model,
+        data: WorkingTable,
+        shown: CodedTable,
+        followers: NDArray[np.bool_],
+        weights: Values | None,
+        events: EventLog,
+    ) -> RegressionFit | None:
+        """Complete the table once; None where the settings ask for no regressions.
+
+        ``shown`` is in the order of ``data``, with held-out cells missing.
+        """
+        settings = model.settings.regressions
+        if settings.sets == settings.point_sets == 0:
+            return None
+        rows = rows_to_regress(model, shown.shape[0], weights, events)
+        return cls(
+            model,
+            complete_once(model, data, shown, rows),
+            rows,
+            regressed_columns(model, shown, events),
+            followers,
+            None if weights is None else weights[rows],
+        )
+
+    def for_points(self, shown: CodedTable) -> ChainedRegressions | None:
+        """Fit the sets of point estimates, to a table without held-out cells."""
+        # Estimates are averages over sets, which may well be alike.
+        return self._fit(shown, self.model.settings.regressions.point_sets, rounds=1, row_share=1.0)
+
+    def for_draws(
+        self, table: CodedTable, report: Callable[[int, int, str], None] | None = None
+    ) -> ChainedRegressions | None:
+        """Fit the sets of draws, to the whole table."""
+        settings = self.model.settings.regressions
+        return self._fit(table, settings.sets, settings.rounds, settings.row_share, report)
+
+    def _fit(
+        self,
+        table: CodedTable,
+        n_sets: int,
+        rounds: int,
+        row_share: float,
+        report: Callable[[int, int, str], None] | None = None,
+    ) -> ChainedRegressions | None:
+        if n_sets == 0:
+            return None
+        # Its libraries take a while to load, and only this needs them.
+        from tabsoda.regressions import ChainedRegressions
+
+        part = table.rows(self.rows)
+
+        def tell(done: int, total: int) -> None:
+            if report is not None:
+                report(done, total, "regressions")
+
+        return ChainedRegressions.fit(
+            part,
+            np.where(part.states.answered, part.values, self.filled),
+            self.positions,
+            self.followers,
+            n_sets=n_sets,
+            rounds=rounds,
+            max_questions=self.model.settings.regressions.max_questions,
+            seed=self.model.seed,
+            row_share=row_share,
+            row_weights=self.weights,
+            report=tell,
+        )
 
 
 def redraw(

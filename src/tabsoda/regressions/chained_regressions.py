@@ -31,7 +31,7 @@ Regression = NumberRegression | LevelRegression
 Report = Callable[[int, int], None]
 
 # A question with fewer answers than this is left to the network.
-_FEWEST_ANSWERS = 20
+FEWEST_ANSWERS = 20
 # Rounds before the first set, in which the start is forgotten.
 _FIRST_ROUNDS = 3
 
@@ -65,6 +65,7 @@ class ChainedRegressions:
         rounds: int,
         max_questions: int,
         seed: int,
+        row_share: float = 1.0,
         row_weights: Numbers | None = None,
         report: Report | None = None,
     ) -> ChainedRegressions:
@@ -85,11 +86,14 @@ class ChainedRegressions:
         max_questions : int
             A question is regressed on so many others at most, those that go most with it.
         seed : int
+        row_share : float
+            Rows that each regression goes by, as a share of those answered; the fewer, the more
+            coefficients vary from set to set.
         row_weights : ndarray of float64, shape (n,), optional
         report : callable, optional
         """
         states = table.states
-        positions = [p for p in positions if states.answered[:, p].sum() >= _FEWEST_ANSWERS]
+        positions = [p for p in positions if states.answered[:, p].sum() >= FEWEST_ANSWERS]
         design = Design.of(table, filled)
         matrix = design.matrix(filled, states.skipped)
         predictors = choose_predictors(design, matrix, positions, barred, max_questions)
@@ -110,7 +114,13 @@ class ChainedRegressions:
                     kept = predictors[p]
                     start = models.get(p) or (sets[-1][p] if sets else None)
                     models[p] = _fit_one(
-                        table, p, matrix[np.ix_(answered, kept)], row_weights, generator, start
+                        table,
+                        p,
+                        matrix[np.ix_(answered, kept)],
+                        row_weights,
+                        row_share,
+                        generator,
+                        start,
                     )
                     if missing.any():
                         rows = np.flatnonzero(missing)
@@ -191,8 +201,11 @@ def choose_predictors(
     design: Design, matrix: Numbers, positions: list[int], barred: Bools, max_questions: int
 ) -> dict[int, NDArray[np.int64]]:
     """Return, per question, the predictors of the questions that correlate most with it."""
+    if not positions:
+        return {}
     n_questions = len(design.weights)
-    correlation = np.abs(np.nan_to_num(np.corrcoef(matrix, rowvar=False)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.abs(np.nan_to_num(np.corrcoef(matrix, rowvar=False)))
     correlation = np.atleast_2d(correlation)
     starts = np.searchsorted(design.column_of, np.arange(n_questions))
     strength = np.maximum.reduceat(np.maximum.reduceat(correlation, starts, axis=0), starts, axis=1)
@@ -209,6 +222,7 @@ def _fit_one(
     p: int,
     predictors: Numbers,
     row_weights: Numbers | None,
+    row_share: float,
     generator: np.random.Generator,
     start: Regression | None,
 ) -> Regression:
@@ -216,6 +230,6 @@ def _fit_one(
     answers = table.values[answered, p]
     weights = None if row_weights is None else row_weights[answered]
     if not table.columns[p].is_categorical:
-        return fit_number(predictors, answers, weights, generator)
+        return fit_number(predictors, answers, weights, generator, row_share)
     near = start if isinstance(start, LevelRegression) else None
-    return fit_levels(table.columns[p], predictors, answers, weights, generator, near)
+    return fit_levels(table.columns[p], predictors, answers, weights, generator, near, row_share)

@@ -75,15 +75,17 @@ class Design:
             weights, has_skips, column_of, np.zeros(column_of.size), np.ones(column_of.size)
         )
         middle, spread = np.zeros(column_of.size), np.ones(column_of.size)
+        known = ~skipped & ~np.isnan(filled)
         for position in range(len(weights)):
             block = plain.block(position, filled[:, position], skipped[:, position])
-            asked = block[~skipped[:, position]]
+            asked = block[known[:, position]]
             own = plain.places(position)
             if asked.shape[0]:
                 middle[own], spread[own] = asked.mean(axis=0), asked.std(axis=0)
             if has_skips[position]:
                 middle[own[-1]], spread[own[-1]] = block[:, -1].mean(), block[:, -1].std()
-        spread[spread < 1e-9] = 1.0
+        # What was the same for all has no slope that could be relied on where it differs.
+        spread[spread < 1e-9] = np.inf
         return cls(weights, has_skips, column_of, middle, spread)
 
     def places(self, position: int) -> NDArray[np.intp]:
@@ -118,6 +120,7 @@ class Design:
             shown = answers @ weights
         else:
             shown = weights[np.nan_to_num(answers).astype(np.intp)]
+            shown[np.isnan(answers)] = np.nan
         shown = (shown - self.middle[own[: shown.shape[1]]]) / self.spread[own[: shown.shape[1]]]
         shown = np.nan_to_num(shown)
         if skipped is not None:
@@ -138,7 +141,7 @@ def _weights(kind: ColumnKind, n_levels: int, answers: Numbers) -> Numbers:
         return np.empty((0, 1))
     if kind is ColumnKind.ORDINAL:
         return np.arange(n_levels, dtype=np.float64)[:, None]
-    counts = np.bincount(answers.astype(np.intp), minlength=n_levels)
+    counts = np.bincount(answers[~np.isnan(answers)].astype(np.intp), minlength=n_levels)
     frequent = np.argsort(-counts, kind="stable")[1 : _MOST_INDICATORS + 1]
     # A question that everybody answers alike keeps one predictor, which is 0 throughout.
     shown = np.sort(frequent[: max((counts[frequent] > 0).sum(), 1)])

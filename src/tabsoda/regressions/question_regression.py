@@ -23,6 +23,8 @@ _DONORS = 5
 _MOST_DONORS = 2000
 # Predictions that differ by less are the same: the last bits depend on how many rows are asked.
 _DECIMALS = 9
+# Fewer rows than this are never drawn where there are more.
+_FEWEST_ROWS = 100
 
 
 class QuestionRegression(Protocol):
@@ -57,7 +59,8 @@ class NumberRegression:
         """Draw the answers of donors; see :class:`QuestionRegression`."""
         predicted = np.round(self.expect(asked), _DECIMALS)
         nearest = nearest_donors(predicted, self.donors_predicted, _DONORS)
-        chosen = (uniforms * nearest.shape[1]).astype(np.intp)
+        # A uniform in single precision may be 1 after rounding.
+        chosen = np.minimum((uniforms * nearest.shape[1]).astype(np.intp), nearest.shape[1] - 1)
         return self.donors_answers[nearest[np.arange(len(asked)), chosen]]
 
 
@@ -97,7 +100,11 @@ class LevelRegression:
 
 
 def fit_number(
-    predictors: Numbers, answers: Numbers, weights: Numbers | None, generator: np.random.Generator
+    predictors: Numbers,
+    answers: Numbers,
+    weights: Numbers | None,
+    generator: np.random.Generator,
+    row_share: float = 1.0,
 ) -> NumberRegression:
     """Regress a number.
 
@@ -108,17 +115,23 @@ def fit_number(
     weights : ndarray of float64, shape (n,), optional
     generator : numpy.random.Generator
         Draws the coefficients from their posterior.
+    row_share : float
+        The posterior is that of so many rows, as a share of those there are.
     """
     terms = np.column_stack([predictors, np.ones(len(predictors))])
-    root = 1.0 if weights is None else np.sqrt(weights / weights.mean())[:, None]
+    root = np.ones(len(terms)) if weights is None else np.sqrt(weights / weights.mean())
     middle, spread = float(answers.mean()), max(float(answers.std()), 1e-12)
     standard = (answers - middle) / spread
-    fitted, drawn = draw_regression(terms * root, standard * np.ravel(root), generator)
+    fitted, drawn = draw_regression(terms * root[:, None], standard * root, generator)
+    drawn = fitted + (drawn - fitted) / np.sqrt(row_share)
     fitted, drawn = (spread * one + middle * np.eye(len(one))[-1] for one in (fitted, drawn))
     predicted = np.round(terms @ fitted, _DECIMALS)
     order = np.argsort(predicted, kind="stable")
-    if order.size > _MOST_DONORS:
-        order = order[np.linspace(0, order.size - 1, _MOST_DONORS).astype(np.intp)]
+    # Evenly spaced in what the rows before weigh: once each where all weigh the same and are few.
+    reached = np.cumsum(np.ones(order.size) if weights is None else weights[order])
+    n_donors = min(order.size, _MOST_DONORS)
+    steps = (np.arange(n_donors) + 0.5) / n_donors * reached[-1]
+    order = order[np.searchsorted(reached, steps)]
     return NumberRegression(drawn, predicted[order], answers[order])
 
 
@@ -129,6 +142,7 @@ def fit_levels(
     weights: Numbers | None,
     generator: np.random.Generator,
     start: LevelRegression | None = None,
+    row_share: float = 1.0,
 ) -> LevelRegression:
     """Regress levels; the rows are drawn with replacement, which is what varies the coefficients.
 
@@ -143,7 +157,9 @@ def fit_levels(
     start : LevelRegression, optional
         Of the same question and predictors on other rows: a nearby solution.
     """
-    share = None if weights is None else weights / weights.sum()
+    # Equal weights draw the same rows as none.
+    weights = np.ones(answers.size) if weights is None else weights
+    share = weights / weights.sum()
     rows = generator.choice(answers.size, answers.size, p=share)
     predictors = predictors[rows]
     occurring, levels = np.unique(answers[rows].astype(np.int64), return_inverse=True)
@@ -160,6 +176,11 @@ def fit_levels(
             predictors, levels, occurring.size, ridge=_RIDGE, start=nearby, tolerance=1e-5
         )
         return LevelRegression(occurring, found.slopes[:, None], found.cutpoints, column.n_levels)
+    if predictors.shape[1] == 0:
+        shares = np.bincount(levels) / levels.size
+        return LevelRegression(
+            occurring, np.zeros((0, occurring.size)), np.log(shares), column.n_levels
+        )
     solver = "newton-cholesky" if occurring.size == 2 else "lbfgs"
     model = LogisticRegression(C=1 / _RIDGE, solver=solver, tol=1e-3, max_iter=200, warm_start=True)
     if start is not None and same:

@@ -71,9 +71,11 @@ def from_state(
             {p: _model(arrays, content["n_levels"], number, p) for p in order}
             for number, order in enumerate(orders)
         )
+        _check(design, predictors, sets)
+    except InputError:
+        raise
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise _damaged(f"{type(error).__name__}: {error}") from error
-    _check(design, predictors, sets)
     return design, predictors, sets
 
 
@@ -95,12 +97,15 @@ def _check(design: Design, predictors: dict[int, NDArray[np.int64]], sets: Sets)
         and design.middle.shape == design.spread.shape == expected.shape
         and bool((design.spread > 0).all())
         and len(sets) > 0
+        and all(models.keys() == predictors.keys() for models in sets)
     )
     if not fits:
         raise _damaged("the description of the predictors")
     for models in sets:
         for p, model in models.items():
-            if not _fits(model, predictors[p], expected.size):
+            n_levels = getattr(model, "n_levels", 0)
+            fits = n_levels == len(design.weights[p])
+            if not (fits and _fits(model, predictors[p], expected.size)):
                 raise _damaged(f"the regression of question {p + 1}")
 
 
@@ -115,11 +120,9 @@ def _fits(model: Regression, places: NDArray[np.int64], n_predictors: int) -> bo
         )
     k = model.occurring.size
     ordered = model.intercepts.shape == (k - 1,) and model.slopes.shape == (places.size, 1)
-    unordered = model.intercepts.shape == (k,) and model.slopes.shape in (
-        (places.size, k),
-        (places.size, 1),
-    )
-    return k > 0 and bool((model.occurring < model.n_levels).all()) and (ordered or unordered)
+    unordered = model.intercepts.shape == (k,) and model.slopes.shape == (places.size, k)
+    known = np.isin(model.occurring, np.arange(model.n_levels)).all()
+    return k > 0 and bool(known) and (ordered or unordered)
 
 
 def _damaged(what: str) -> InputError:
