@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tabsoda.datasets import make_survey
+from tabsoda.em.blending import CellAnswers
 from tabsoda.em.engine import Engine
 from tabsoda.em.model_files import load_engine, save_engine
 from tabsoda.regressions import ChainedRegressions
@@ -106,6 +107,31 @@ def test_regressions_are_blended_into_the_estimates(table, engine):
     np.testing.assert_allclose(one[position][blank].sum(axis=1), 1.0)
 
 
+def test_regressions_read_what_the_network_expects_of_a_blank(table, engine):
+    """Where it is sure of a level, they say what they would say had it been answered."""
+    likes, agrees = table.names.index("likes"), table.names.index("agrees")
+    rows = np.flatnonzero(table.states.answered.all(axis=1) | table.states.skipped.any(axis=1))[:9]
+    values = table.values[rows].copy()
+    values[:, [likes, agrees]] = np.nan
+    blank = CodedTable.from_values(table.columns, values, table.states.skipped[rows])
+    categorical = engine.model.codec.categorical_columns.tolist()
+    sure = np.zeros((rows.size, len(categorical), 5))
+    sure[..., 1] = 1.0
+    network = CellAnswers(sure, np.zeros((rows.size, 2)))
+    advisers = engine.estimator.advisers
+    said = advisers.regression_answers(engine.model, blank, network).probabilities
+    values[:, agrees] = 1.0
+    told = CodedTable.from_values(table.columns, values, table.states.skipped[rows])
+    known = advisers.regression_answers(engine.model, told, network).probabilities
+    place = categorical.index(likes)
+    np.testing.assert_allclose(said[:, place], known[:, place], atol=1e-9)
+    # Another level would have changed what they say.
+    values[:, agrees] = 2.0
+    other = CodedTable.from_values(table.columns, values, table.states.skipped[rows])
+    changed = advisers.regression_answers(engine.model, other, network).probabilities
+    assert np.abs(changed[:, place] - said[:, place]).max() > 0.02
+
+
 def test_weights_reach_the_regressions(quick):
     """Two halves contradict each other; the draws follow the one that weighs."""
     rng = np.random.default_rng(0)
@@ -147,6 +173,7 @@ ODD = {
         (levels("same level", 3), np.full(x.size, 2.0)),
         (number("same number"), np.full(x.size, 7.0)),
         (levels("b", 4, ColumnKind.ORDINAL), digits(x, 4, rng)),
+        (number("c"), x),
     ],
     "nobody answers": lambda x, rng: [
         (levels("a", 3), digits(x, 3, rng)),
@@ -216,7 +243,7 @@ def test_what_was_constant_may_differ_in_another_table(quick):
     other = CodedTable.from_values(table.columns, elsewhere)
     keys = np.arange(table.shape[0])
     one, two = engine.draw(table, 1, keys), engine.draw(other, 1, keys)
-    varying = [0, 3]
+    varying = [0, 3, 4]
     same = (one == two)[:, varying][table.states.missing[:, varying]]
     assert same.mean() > 0.95
 
