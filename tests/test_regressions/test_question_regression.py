@@ -85,6 +85,24 @@ def test_drawn_slopes_have_the_spread_of_the_posterior():
     )
 
 
+def test_fewer_rows_to_go_by_widen_the_posterior_alone():
+    """With a quarter of the rows every draw is twice as far from the fit, in the same direction."""
+    predictors = standard_normals(60)
+    answers = predictors @ SLOPES + np.random.default_rng(1).normal(size=60)
+    usual, wide = (
+        np.array(
+            [
+                fit_number(predictors, answers, None, np.random.default_rng(s), share).slopes
+                for s in range(10)
+            ]
+        )
+        for share in (1.0, 0.25)
+    )
+    fitted = 2 * usual - wide
+    np.testing.assert_allclose(fitted, np.tile(fitted[0], (10, 1)), atol=1e-9)
+    assert usual.std(axis=0).min() > 0.05
+
+
 def test_weights_of_a_number_count():
     """Two halves with opposite slopes: the one that weighs more prevails, by its share."""
     predictors = standard_normals(4000, 1)
