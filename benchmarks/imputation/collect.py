@@ -43,8 +43,17 @@ def main() -> None:
 
 
 def _fits(cell: dict, entry: MethodEntry, study: Study) -> bool:
-    """Say whether a result is of this method, by name, label, options and replication."""
+    """Say whether a study asks for a result by this entry."""
     settings = cell["settings"]
+    for one, several in (
+        ("survey", entry.surveys or study.surveys),
+        ("mechanism", entry.mechanisms or study.mechanisms),
+        ("track", entry.tracks or study.tracks),
+        # What knows skips has a view of its own.
+        ("skip_view", ["own", *(entry.skip_views or study.skip_views)]),
+    ):
+        if several is not None and settings[one] not in list(several):
+            return False
     return (
         settings["method"] == entry.name
         and entry.label in ("", settings["label"])
