@@ -36,7 +36,7 @@ def main() -> None:
     table = table.with_states(table.states.hide(hidden))
     settings = settings_for(options.quality, *table.shape)
     start = time.perf_counter()
-    engine = Engine.fit(table, settings, seed=1, device="auto")
+    engine = Engine.fit(table, settings, seed=1, device="auto", draws=False)
     fitted = time.perf_counter()
     engine.impute(table, n_draws=0)
     done = time.perf_counter()

@@ -63,11 +63,13 @@ def _sized(settings: Settings, n_rows: int, n_columns: int) -> dict[str, dict[st
             sized["backbone"] |= {"width": 128, "depth": 1, "dropout": 0.5}
     if backbone.name == "tokens" and n_rows <= _SOME_ROWS:
         sized["backbone"]["members"] = 3
+    if n_rows > _SOME_ROWS or n_columns > _MANY_COLUMNS:
+        sized["regressions"] = {"sets": 5, "point_sets": 3, "max_rows": _SOME_ROWS}
     if n_rows > _MANY_ROWS:
         # A network has enough to learn from there, and trees take long.
         sized["experts"] = {"trees": "quick"}
-    if n_rows > _SOME_ROWS or n_columns > _MANY_COLUMNS:
-        sized["regressions"] = {"sets": 5, "point_sets": 3, "max_rows": _SOME_ROWS}
+        if backbone.name == "tokens":
+            sized["regressions"]["point_sets"] = 0
     if n_columns > _MANY_COLUMNS and n_rows >= _FEW_ROWS and backbone.name == "embedding":
         sized["backbone"]["width"] = 2 * backbone.width
     return sized
