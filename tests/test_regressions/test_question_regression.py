@@ -300,3 +300,24 @@ def test_edges_between_levels_lie_at_the_cumulated_probabilities():
     )
     uniforms = np.array([0.0, 0.249, 0.251, 0.499, 0.501, 0.999])
     assert model.draw(np.zeros((6, 1)), uniforms).tolist() == [0, 0, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("kind", [ColumnKind.NOMINAL, ColumnKind.ORDINAL])
+def test_fewer_rows_let_slopes_of_levels_vary_more(kind):
+    rng = np.random.default_rng(0)
+    predictors = rng.normal(size=(800, 2))
+    column = Column("a", kind, (1, 2, 3) if kind is ColumnKind.ORDINAL else (1, 2))
+    latent = predictors[:, 0] + rng.logistic(size=800)
+    answers = np.digitize(latent, [-0.5, 0.5] if column.n_levels == 3 else [0.0]).astype(float)
+
+    def spread(row_share):
+        fits = [
+            fit_levels(
+                column, predictors, answers, None, np.random.default_rng(seed), row_share=row_share
+            ).slopes[0, -1]
+            for seed in range(150)
+        ]
+        return np.std(fits)
+
+    # A quarter of the rows doubles the standard deviation.
+    assert spread(0.25) / spread(1.0) == pytest.approx(2.0, rel=0.25)

@@ -156,11 +156,14 @@ def fit_levels(
     generator : numpy.random.Generator
     start : LevelRegression, optional
         Of the same question and predictors on other rows: a nearby solution.
+    row_share : float
+        Rows drawn, as a share of those there are; the fewer, the more coefficients vary.
     """
     # Equal weights draw the same rows as none.
     weights = np.ones(answers.size) if weights is None else weights
     share = weights / weights.sum()
-    rows = generator.choice(answers.size, answers.size, p=share)
+    size = min(answers.size, max(round(row_share * answers.size), _FEWEST_ROWS))
+    rows = generator.choice(answers.size, size, p=share)
     predictors = predictors[rows]
     occurring, levels = np.unique(answers[rows].astype(np.int64), return_inverse=True)
     same = start is not None and np.array_equal(start.occurring, occurring)
