@@ -27,6 +27,35 @@ CHROMIUM_FLAGS = (
 )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def few_regressions():
+    """Fit a few sets of regressions where tests take a quality: most test something else."""
+    try:
+        from tabsoda import quality
+    except ImportError:
+        # Where little more than torch is installed, no test takes a quality.
+        yield None
+        return
+    whole = quality._sized
+
+    def sized(settings, n_rows, n_columns):
+        found = whole(settings, n_rows, n_columns)
+        few = {"sets": 2, "rounds": 1, "point_sets": 1}
+        return found | {"regressions": found.get("regressions", {}) | few}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quality, "_sized", sized)
+        yield whole
+
+
+@pytest.fixture
+def all_regressions(few_regressions, monkeypatch):
+    """Fit as many sets of regressions as users do."""
+    from tabsoda import quality
+
+    monkeypatch.setattr(quality, "_sized", few_regressions)
+
+
 @pytest.fixture(scope="session")
 def surveys() -> Path:
     """Return the folder of real surveys, or skip where it is absent."""

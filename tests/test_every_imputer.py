@@ -9,6 +9,8 @@ from tabsoda.quality import settings_for
 from tabsoda.schema import ColumnKind
 from tabsoda.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("all_regressions")
+
 
 def hide(table, share, seed):
     hidden = table.states.answered & (np.random.default_rng(seed).random(table.shape) < share)

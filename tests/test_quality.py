@@ -8,6 +8,7 @@ from tabsoda.settings import Settings
 
 # How many times its usual steps a quality takes at most.
 MOST = {"fast": 4, "balanced": 4, "best": 2}
+pytestmark = pytest.mark.usefixtures("all_regressions")
 BY_QUALITY = pytest.mark.parametrize("name", QUALITIES)
 
 

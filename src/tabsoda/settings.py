@@ -1,6 +1,7 @@
 """Every setting of the engine, typed and checked, grouped as the paper's hyperparameter table.
 
-A setting's meaning, default and bounds stand in one place (:mod:`tabsoda.setting_groups`).
+A setting's meaning, default and bounds stand in one place (:mod:`tabsoda.setting_groups`, and
+:mod:`tabsoda.adviser_settings` for those beside the network).
 ``Settings.resolve`` replaces every ``"auto"`` by what it means for a table, and the resolved
 values travel with the result.
 """
@@ -10,16 +11,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from tabsoda.adviser_settings import ExpertSettings, RegressionSettings
 from tabsoda.errors import InputError
 from tabsoda.presets import PRESETS
 from tabsoda.setting_groups import (
     BackboneSettings,
     EMSettings,
     EncodingSettings,
-    ExpertSettings,
     LossSettings,
     NoiseSettings,
-    RegressionSettings,
     SamplerSettings,
     TemperatureSettings,
     TrainingSettings,

@@ -25,6 +25,8 @@ def survey(tmp_path_factory):
     return write_survey(tmp_path_factory.mktemp("survey"))
 
 
+# A process of its own knows nothing of fewer regressions.
+@pytest.mark.usefixtures("all_regressions")
 def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
     arguments = impute_arguments(survey, tmp_path / "out", em__rounds="8")
     process = start(arguments)
