@@ -156,8 +156,8 @@ class Engine:
             estimator = None
             with ThreadPoolExecutor(1) as beside:
                 growing = None
-                if chosen.type == "cuda":
-                    # While a GPU trains the network, the processor can grow the trees.
+                if chosen.type == "cuda" or torch.get_num_threads() > 1:
+                    # While a GPU or one core trains the network, another core can grow the trees.
                     growing = beside.submit(fit_experts, shown, settings, seed, weights, followers)
                 state = run_em(model, data, state, events, after_round=after_round, report=report)
                 if model.heads is not None:
