@@ -6,7 +6,6 @@ Needs torch, numpy and scipy alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
+from tabsoda.em.growing import Growing
 from tabsoda.em.input_events import (
     tell_clipped_answers,
     tell_empty_rows,
@@ -31,7 +31,6 @@ from tabsoda.em.preparing import (
     check_table,
     checked_weights,
     choose_held_out,
-    fit_experts,
     latent_columns,
     without_cells,
 )
@@ -154,18 +153,10 @@ class Engine:
             state = state or initial_state(model, data)
             shown = without_cells(ordered, held_out)
             estimator = None
-            with ThreadPoolExecutor(1) as beside:
-                growing = None
-                if chosen.type == "cuda" or torch.get_num_threads() > 1:
-                    # While a GPU or one core trains the network, another core can grow the trees.
-                    growing = beside.submit(fit_experts, shown, settings, seed, weights, followers)
+            with Growing(shown, settings, seed, weights, followers, chosen) as growing:
                 state = run_em(model, data, state, events, after_round=after_round, report=report)
                 if model.heads is not None:
-                    advisers = (
-                        fit_experts(shown, settings, seed, weights, followers)
-                        if growing is None
-                        else growing.result()
-                    )
+                    advisers = growing.result()
                     fit = RegressionFit.start(model, data, shown, followers, weights, events)
                     if fit is not None:
                         advisers = replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -52,6 +53,7 @@ def fit_experts(
     seed: int,
     weights: NDArray[np.float64] | None,
     followers: NDArray[np.bool_],
+    report: Callable[[int, int, str], None] | None = None,
 ) -> Advisers:
     """Grow the trees that the settings ask for, and those of gates that see no follower."""
     if settings.experts.trees == "none":
@@ -68,6 +70,7 @@ def fit_experts(
         row_weights=None if weights is None else weights / weights.mean(),
         # Models side by side pay only where each has much to do.
         n_threads=torch.get_num_threads() if table.shape[0] > _MANY_ROWS else 1,
+        report=report,
     )
     incomplete = table.states.missing.any(axis=0)
     gates = np.flatnonzero(followers.any(axis=1) & incomplete).tolist()
