@@ -54,6 +54,18 @@ def test_draws_are_answers_that_somebody_gave(table, engine):
     assert changed > 0.3
 
 
+def test_without_draws_to_come_their_regressions_are_not_fitted_and_that_is_told(
+    table, quick, engine
+):
+    pointed = Engine.fit(table, quick, draws=False, **CPU)
+    assert pointed.estimator.advisers.draw_regressions is None
+    assert "no regressions for draws" in {event.decision for event in pointed.events}
+    assert "no regressions for draws" not in {event.decision for event in engine.events}
+    assert np.array_equal(pointed.impute(table).mode, engine.impute(table).mode)
+    from_heads = with_settings(engine, sampler={"draws": "sequential"})
+    assert np.array_equal(pointed.draw(table, 1), from_heads.draw(table, 1), equal_nan=True)
+
+
 @pytest.mark.parametrize("block_rows", [7, 64])
 def test_a_row_is_drawn_alike_in_any_order_company_and_block(table, engine, block_rows):
     whole = [engine.draw(table, number) for number in (1, 2, 3)]

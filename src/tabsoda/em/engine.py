@@ -164,6 +164,9 @@ class Engine:
                             regressions=fit.for_points(shown),
                             draw_regressions=fit.for_draws(ordered, report) if draws else None,
                         )
+                        if not draws:
+                            told = "draws were not asked for; any would come from the heads alone"
+                            events.add("train", "no regressions for draws", detail=told)
                     estimator = Estimator.fit(model, data, shown, advisers, events)
         return cls(table.columns, model, state.history, events, estimator)
 
