@@ -4,7 +4,8 @@ import numpy as np
 import torch
 from scipy import stats
 
-from tabsoda._internal.randomness import keyed_normals, keyed_uniforms, row_keys, stream_key
+from tabsoda._internal.keyed_noise import keyed_normals, keyed_uniforms
+from tabsoda._internal.randomness import row_keys, stream_key
 
 
 def _table(rng, n=200, d=4):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.encoding.analog_bits import codewords
 from tabsoda.encoding.layout import Layout, n_bits
 

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from sklearn.metrics import log_loss
 
 from tabsoda.diffusion.answer_loss import MAX_DEVIATION, AnswerTargets, answer_loss
-from tabsoda.diffusion.answers import AnswerHeads, Answers, level_scores
+from tabsoda.diffusion.answers import AnswerHeads, level_scores
 from tabsoda.encoding.number_bins import MAX_BINS
 
 N_LEVELS = np.array([2, 5, 3, 4])
@@ -150,8 +150,8 @@ def huber(error):
 @pytest.mark.parametrize(("ranked", "bins"), [(0.0, 0.0), (0.5, 0.3), (2.0, 1.0)])
 def test_the_loss_is_log_score_ranked_score_and_bounded_squares(ranked, bins):
     made = heads()
-    answers, targets = made(outputs_of(made, 40)), targets_of(40)
-    loss = answer_loss(answers, targets, made.ordered_places, ranked, bins)
+    outputs, targets = outputs_of(made, 40), targets_of(40)
+    answers, loss = made(outputs), answer_loss(made, outputs, targets, ranked, bins)
     total_weight = float(targets.level_weight.sum() + targets.number_weight.sum())
     levels = numbers = 0.0
     for place, count in enumerate(N_LEVELS):
@@ -189,7 +189,7 @@ def test_answers_that_do_not_count_change_neither_loss_nor_gradient():
     found = []
     for truth in (targets, spoilt):
         outputs = outputs_of(made, 40).requires_grad_()
-        loss = answer_loss(made(outputs), truth, made.ordered_places, 0.5, 0.3).total
+        loss = answer_loss(made, outputs, truth, 0.5, 0.3).total
         loss.backward()
         found.append((loss.detach(), outputs.grad))
     assert torch.equal(found[0][0], found[1][0])
@@ -200,13 +200,13 @@ def test_a_batch_without_answers_has_no_loss():
     made = heads()
     targets = targets_of(5)
     nothing = targets._replace(level_weight=torch.zeros(5, 4), number_weight=torch.zeros(5, 2))
-    loss = answer_loss(made(outputs_of(made, 5)), nothing, made.ordered_places, 0.5, 0.3)
+    loss = answer_loss(made, outputs_of(made, 5), nothing, 0.5, 0.3)
     assert [float(part) for part in loss] == [0.0, 0.0, 0.0]
 
 
 def test_one_absurd_number_pulls_no_harder_than_a_bounded_one():
-    numbers = torch.tensor([[0.0], [0.0]], requires_grad=True)
-    answers = Answers(torch.zeros(2, 0, 1), numbers, torch.zeros(2, 1, 1))
+    made = AnswerHeads(COUNTS[:0], N_LEVELS[:0], ORDERED[:0], np.array([1]))
+    outputs = torch.zeros(2, made.n_outputs, requires_grad=True)
     truth = AnswerTargets(
         torch.zeros(2, 0, dtype=torch.int64),
         torch.tensor([[MAX_DEVIATION], [1e6]]),
@@ -214,5 +214,29 @@ def test_one_absurd_number_pulls_no_harder_than_a_bounded_one():
         torch.zeros(2, 0),
         torch.ones(2, 1),
     )
-    answer_loss(answers, truth, torch.zeros(0, dtype=torch.int64), 0.0, 0.0).total.backward()
-    assert numbers.grad.ravel().tolist() == [-MAX_DEVIATION, -MAX_DEVIATION]
+    answer_loss(made, outputs, truth, 0.0, 0.0).total.backward()
+    # The expectation is the first output, the bins come after it.
+    assert outputs.grad[:, 0].tolist() == [-MAX_DEVIATION, -MAX_DEVIATION]
+
+
+def test_columns_of_many_levels_stand_apart_and_are_read_in_their_order():
+    n_levels = np.array([3, 40, 2, 9, 4])
+    counts = np.arange(40)[None] < n_levels[:, None]
+    made = AnswerHeads(
+        counts.astype(np.int64), n_levels, np.array([1, 1, 0, 1, 0], dtype=bool), np.array([3])
+    )
+    assert [group.width for group in made.groups] == [4, 9, 40]
+    outputs = outputs_of(made, 7)
+    answers = made(outputs)
+    first = np.cumsum(n_levels) - n_levels
+    for place, count in enumerate(n_levels):
+        logits = outputs[:, first[place] : first[place] + count].double().numpy()
+        if place in made.ordered_places:
+            which = made.ordered_places.tolist().index(place)
+            location = outputs[:, made.n_logits + which, None].numpy()
+            spread = outputs[:, made.n_logits + made.n_ordered + which, None].numpy()
+            scores = level_scores(counts[place, :count].astype(np.int64))
+            logits = logits + location * scores + spread * (scores**2 - 1) / 2
+        found = answers.log_probabilities[:, place].exp().numpy()
+        np.testing.assert_allclose(found[:, :count], softmax(logits, axis=1), rtol=1e-4, atol=1e-7)
+        assert (found[:, count:] == 0).all()

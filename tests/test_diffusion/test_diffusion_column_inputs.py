@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.answers import AnswerHeads
 from tabsoda.diffusion.backbone import DenoiserInput
 from tabsoda.diffusion.column_inputs import N_WAVES, ColumnInputs, multi_hot

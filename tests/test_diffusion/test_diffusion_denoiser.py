@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.backbone import Backbone, DenoiserInput
 from tabsoda.diffusion.denoiser import Denoiser, build_denoiser, preconditioning, sampling_copy
 from tabsoda.diffusion.network import MLPBackbone, noise_features, seed_dropout

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.denoiser import build_denoiser
 from tabsoda.diffusion.losses import (
     continuous_loss,

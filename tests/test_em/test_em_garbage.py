@@ -171,10 +171,10 @@ def test_held_out_cells_are_invisible_and_imputed_during_training(
 
 
 def test_trees_never_see_held_out_answers(mixed_table, tiny_settings, monkeypatch):
-    from tabsoda.em import growing
+    from tabsoda.experts import growing
 
     seen = {}
-    fit, build = growing.fit_experts, WorkingTable.build.__func__
+    fit, build = growing.grow_experts, WorkingTable.build.__func__
 
     def grown(table, *arguments):
         seen["table"] = table
@@ -183,7 +183,7 @@ def test_trees_never_see_held_out_answers(mixed_table, tiny_settings, monkeypatc
     def built(cls, *arguments):
         return seen.setdefault("data", build(cls, *arguments))
 
-    monkeypatch.setattr(growing, "fit_experts", grown)
+    monkeypatch.setattr(growing, "grow_experts", grown)
     monkeypatch.setattr(WorkingTable, "build", classmethod(built))
     Engine.fit(mixed_table(), tiny_settings("balanced"), seed=1, device="cpu")
     held = seen["data"].held_out_columns.numpy()

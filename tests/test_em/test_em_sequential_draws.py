@@ -93,7 +93,8 @@ def copying(model, data, rows, *, visible, levels, **_):
     place = {int(c): p for p, c in enumerate(model.codec.categorical_columns)}
     for known, wanted in ((0, 2), (2, 0)):
         coordinate = int(np.flatnonzero(layout.column_of == known)[0])
-        first = int(model.heads.level_index[place[wanted], 0])
+        kind, owner = model.heads.owners()
+        first = int(np.flatnonzero((kind == 0) & (owner == place[wanted]))[0])
         chosen = first + levels[:, known]
         shown = torch.nonzero(visible[:, coordinate]).ravel()
         outputs[shown, chosen[shown]] = 30.0

@@ -15,7 +15,7 @@ from tabsoda.imputer import TabSODAImputer
 def test_dropout_of_a_part_is_that_of_the_whole_batch():
     import torch
 
-    from tabsoda._internal.randomness import torch_generator
+    from tabsoda._internal.keyed_noise import torch_generator
 
     layer, x = SeededDropout(0.4).train(), torch.ones(10, 7, 3)
     seed_dropout(layer, torch_generator(1, "dropout"))

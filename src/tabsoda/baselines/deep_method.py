@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tabsoda._internal.devices import resolve_device
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.contract import Estimates, SkipView
 from tabsoda.baselines.filling import fill

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
 from tabsoda.baselines.token_transformer import ColumnLinear, transformer

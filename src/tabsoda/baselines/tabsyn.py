@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from tabsoda._internal.devices import matrix_precision
-from tabsoda._internal.randomness import stream_key, torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
+from tabsoda._internal.randomness import stream_key
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
 from tabsoda.baselines.token_transformer import ValueReadOut, ValueTokens, transformer

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import torch
 
-from tabsoda.diffusion.answers import Answers
+from tabsoda.diffusion.answers import AnswerHeads
 
 # Squared errors grow linearly beyond this many standard deviations: one absurd income must not
 # outweigh a thousand answers.
 MAX_DEVIATION = 5.0
+# The logarithm of about the smallest number in single precision.
+_LOWEST = -85.0
 
 
 class AnswerTargets(NamedTuple):
@@ -42,9 +44,9 @@ class AnswerLoss(NamedTuple):
 
 
 def answer_loss(
-    answers: Answers,
+    heads: AnswerHeads,
+    outputs: torch.Tensor,
     targets: AnswerTargets,
-    ordered_places: torch.Tensor,
     ranked_probability: float,
     bins: float,
 ) -> AnswerLoss:
@@ -52,32 +54,45 @@ def answer_loss(
 
     Parameters
     ----------
-    answers : Answers
+    heads : AnswerHeads
+    outputs : tensor, shape (B, n_outputs)
+        What a network says, as the heads read it.
     targets : AnswerTargets
-    ordered_places : int64 tensor, shape (n_ordered,)
-        The ordinals among the categorical columns.
     ranked_probability : float
         Weight of the ranked probability score beside an ordinal's log score.
     bins : float
         Weight of the bins' log score beside a number's squared error.
     """
-    chosen = targets.levels[..., None]
-    level_loss = -answers.log_probabilities.gather(2, chosen)[..., 0]
-    if ranked_probability > 0 and ordered_places.numel():
-        cumulated = answers.log_probabilities.index_select(1, ordered_places).exp().cumsum(dim=2)
-        level = torch.arange(cumulated.shape[2], device=cumulated.device)
-        reached = (targets.levels.index_select(1, ordered_places)[..., None] <= level).float()
-        # Beyond a column's last level both are 1 and add nothing.
-        score = (cumulated - reached).square().sum(dim=2)
-        level_loss = level_loss.index_add(1, ordered_places, ranked_probability * score)
+    answers = heads.grouped(outputs)
+    weight = targets.level_weight.sum() + targets.number_weight.sum()
+    weight = weight.clamp(min=1e-6)
+    levels = weight.new_zeros(())
+    for group, said in zip(heads.groups, answers.levels, strict=True):
+        truth = targets.levels.index_select(1, group.places)
+        counts = targets.level_weight.index_select(1, group.places)
+        levels = levels - (said.gather(2, truth[..., None])[..., 0] * counts).sum()
+        if ranked_probability > 0 and group.n_ordered:
+            score = _ranked_score(
+                said.index_select(1, group.ordered), truth.index_select(1, group.ordered)
+            )
+            counted = score * counts.index_select(1, group.ordered)
+            levels = levels + ranked_probability * counted.sum()
     deviation = (answers.numbers - targets.numbers).abs()
     near = deviation.clamp(max=MAX_DEVIATION)
     number_loss = near.square() + 2 * MAX_DEVIATION * (deviation - near)
     if bins > 0:
         placed = answers.bin_log_probabilities.gather(2, targets.bins[..., None])[..., 0]
         number_loss = number_loss - bins * placed
-    weight = targets.level_weight.sum() + targets.number_weight.sum()
-    weight = weight.clamp(min=1e-6)
-    levels = (level_loss * targets.level_weight).sum() / weight
+    levels = levels / weight
     numbers = (number_loss * targets.number_weight).sum() / weight
     return AnswerLoss(levels + numbers, levels, numbers)
+
+
+def _ranked_score(log_probabilities: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
+    """Return the ranked probability score, shape (B, k), of levels (B, k, width)."""
+    # Exponentials that vanish entirely take a slow path on some processors.
+    cumulated = log_probabilities.clamp(min=_LOWEST).exp().cumsum(dim=2)
+    level = torch.arange(cumulated.shape[2], device=cumulated.device)
+    reached = (truth[..., None] <= level).float()
+    # Beyond a column's last level both are 1 and add nothing.
+    return (cumulated - reached).square().sum(dim=2)

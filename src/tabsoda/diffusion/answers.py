@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from torch import nn
+from torch.nn import functional
 
+from tabsoda.diffusion.level_groups import IMPOSSIBLE, LevelGroup, group_of
 from tabsoda.encoding.number_bins import MAX_BINS
-
-_IMPOSSIBLE = -1e30
 
 
 class Answers(NamedTuple):
@@ -33,6 +33,22 @@ class Answers(NamedTuple):
     """
 
     log_probabilities: torch.Tensor
+    numbers: torch.Tensor
+    bin_log_probabilities: torch.Tensor
+
+
+class GroupedAnswers(NamedTuple):
+    """The same, the categorical columns in the groups of the heads.
+
+    Attributes
+    ----------
+    levels : tuple of float32 tensor, shape (B, k, width)
+        Log probabilities, per group.
+    numbers : float32 tensor, shape (B, n_numbers)
+    bin_log_probabilities : float32 tensor, shape (B, n_numbers, MAX_BINS)
+    """
+
+    levels: tuple[torch.Tensor, ...]
     numbers: torch.Tensor
     bin_log_probabilities: torch.Tensor
 
@@ -83,11 +99,8 @@ class AnswerHeads(nn.Module):
     [1.0, 1.0]
     """
 
-    level_index: torch.Tensor
-    level_valid: torch.Tensor
-    level_prior: torch.Tensor
     ordered_places: torch.Tensor
-    scores: torch.Tensor
+    place_in_groups: torch.Tensor
     bin_valid: torch.Tensor
 
     def __init__(
@@ -98,40 +111,35 @@ class AnswerHeads(nn.Module):
         bin_counts: NDArray[np.int64],
     ) -> None:
         super().__init__()
-        n_categorical, n_numbers = n_levels.size, bin_counts.size
-        max_levels = max(int(n_levels.max(initial=1)), 1)
-        valid = np.arange(max_levels) < n_levels[:, None]
-        index = np.zeros(valid.shape, dtype=np.int64)
-        index[valid] = np.arange(valid.sum())
+        self.n_numbers = bin_counts.size
+        self.max_levels = max(int(n_levels.max(initial=1)), 1)
+        self._n_levels = n_levels
+        # Two levels need no ordered part.
         places = np.flatnonzero(ordered & (n_levels > 2))
-        scores = np.zeros((places.size, max_levels))
-        prior = np.zeros(valid.shape)
-        for place in range(n_categorical):
-            smoothed = level_counts[place, : n_levels[place]] + 0.5
-            prior[place, : n_levels[place]] = np.log(smoothed / smoothed.sum())
-        for row, place in enumerate(places.tolist()):
-            scores[row, : n_levels[place]] = level_scores(level_counts[place, : n_levels[place]])
-        self.n_logits, self.n_ordered, self.n_numbers = (
-            int(valid.sum()),
-            int(places.size),
-            n_numbers,
+        self.n_logits, self.n_ordered = int(n_levels.sum()), int(places.size)
+        self.n_outputs = self.n_logits + 2 * places.size + self.n_numbers * (1 + MAX_BINS)
+        groups = group_of(n_levels)
+        members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
+        self._groups = nn.ModuleList(
+            _level_group(own, level_counts, n_levels, places) for own in members
         )
-        self.n_outputs = self.n_logits + 2 * places.size + n_numbers * (1 + MAX_BINS)
+        grouped = np.concatenate([*members, np.empty(0, dtype=np.int64)])
         bins = np.arange(MAX_BINS) < np.maximum(bin_counts, 1)[:, None]
         for name, array in (
-            ("level_index", index),
-            ("level_valid", valid),
-            ("level_prior", prior.astype(np.float32)),
             ("ordered_places", places),
-            ("scores", scores.astype(np.float32)),
+            ("place_in_groups", np.argsort(grouped)),
             ("bin_valid", bins),
         ):
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
 
+    @property
+    def groups(self) -> list[LevelGroup]:
+        """The groups of columns, in the order of :attr:`GroupedAnswers.levels`."""
+        return [group for group in self._groups if isinstance(group, LevelGroup)]
+
     def owners(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return, for every output, its kind (0 categorical, 1 number) and its place among them."""
-        valid = self.level_valid.cpu().numpy()
-        levels = np.repeat(np.arange(valid.shape[0]), valid.sum(axis=1))
+        levels = np.repeat(np.arange(self._n_levels.size), self._n_levels)
         ordered = self.ordered_places.cpu().numpy()
         numbers = np.arange(self.n_numbers)
         place = np.concatenate(
@@ -140,8 +148,8 @@ class AnswerHeads(nn.Module):
         is_number = np.arange(place.size) >= self.n_logits + 2 * self.n_ordered
         return is_number.astype(np.int64), place
 
-    def forward(self, outputs: torch.Tensor) -> Answers:
-        """Turn outputs (B, n_outputs) into answers."""
+    def grouped(self, outputs: torch.Tensor) -> GroupedAnswers:
+        """Turn outputs (B, n_outputs) into answers, group by group."""
         outputs = outputs.to(torch.float32)
         logits, location, spread, numbers, bins = outputs.split(
             [
@@ -153,19 +161,49 @@ class AnswerHeads(nn.Module):
             ],
             dim=1,
         )
-        n_categorical = self.level_index.shape[0]
-        if n_categorical:
-            padded = logits.index_select(1, self.level_index.flatten())
-            padded = padded.unflatten(1, self.level_index.shape) + self.level_prior
-            if self.n_ordered:
-                # The logits of a discretised normal: neighbours of a likely level are likely too.
-                bent = spread[..., None] * (self.scores**2 - 1.0)
-                smooth = location[..., None] * self.scores + 0.5 * bent
-                padded = padded.index_add(1, self.ordered_places, smooth)
-            padded = padded.masked_fill(~self.level_valid, _IMPOSSIBLE)
-        else:
-            padded = logits.new_zeros(logits.shape[0], 0, 1)
+        levels = tuple(group(logits, location, spread) for group in self._groups)
         bins = bins.unflatten(1, (self.n_numbers, MAX_BINS)) if self.n_numbers else bins[:, :, None]
         if self.n_numbers:
-            bins = bins.masked_fill(~self.bin_valid, _IMPOSSIBLE)
-        return Answers(padded.log_softmax(dim=-1), numbers, bins.log_softmax(dim=-1))
+            bins = bins.masked_fill(~self.bin_valid, IMPOSSIBLE)
+        return GroupedAnswers(levels, numbers, bins.log_softmax(dim=-1))
+
+    def forward(self, outputs: torch.Tensor) -> Answers:
+        """Turn outputs (B, n_outputs) into answers."""
+        levels, numbers, bins = self.grouped(outputs)
+        if not levels:
+            return Answers(numbers.new_zeros(numbers.shape[0], 0, 1), numbers, bins)
+        padded = [
+            functional.pad(part, (0, self.max_levels - part.shape[2]), value=IMPOSSIBLE)
+            for part in levels
+        ]
+        together = torch.cat(padded, dim=1).index_select(1, self.place_in_groups)
+        return Answers(together, numbers, bins)
+
+
+def _level_group(
+    own: NDArray[np.int64],
+    level_counts: NDArray[np.int64],
+    n_levels: NDArray[np.int64],
+    ordered_places: NDArray[np.int64],
+) -> LevelGroup:
+    """Build the group of some columns, given as places among the categorical ones."""
+    width = int(n_levels[own].max())
+    first = np.cumsum(n_levels) - n_levels
+    index = first[own, None] + np.minimum(np.arange(width), n_levels[own, None] - 1)
+    ordered = np.flatnonzero(np.isin(own, ordered_places))
+    prior = np.zeros((own.size, width))
+    scores = np.zeros((ordered.size, width))
+    for row, place in enumerate(own.tolist()):
+        smoothed = level_counts[place, : n_levels[place]] + 0.5
+        prior[row, : n_levels[place]] = np.log(smoothed / smoothed.sum())
+    for row, place in enumerate(own[ordered].tolist()):
+        scores[row, : n_levels[place]] = level_scores(level_counts[place, : n_levels[place]])
+    return LevelGroup(
+        own,
+        index,
+        n_levels[own],
+        prior,
+        ordered,
+        np.searchsorted(ordered_places, own[ordered]),
+        scores,
+    )

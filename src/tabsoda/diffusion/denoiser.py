@@ -67,7 +67,7 @@ class Denoiser(nn.Module):
 
     Examples
     --------
-    >>> from tabsoda._internal.randomness import torch_generator
+    >>> from tabsoda._internal.keyed_noise import torch_generator
     >>> backbone = MLPBackbone(2, BackboneSettings(width=8), torch_generator(1, "weights"))
     >>> denoiser = Denoiser(backbone, data_scale=0.5, conditioning="clean")
     >>> visible = torch.tensor([[True, False]])

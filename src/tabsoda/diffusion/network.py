@@ -95,7 +95,7 @@ class MLPBackbone(Backbone):
 
     Examples
     --------
-    >>> from tabsoda._internal.randomness import torch_generator
+    >>> from tabsoda._internal.keyed_noise import torch_generator
     >>> net = MLPBackbone(3, BackboneSettings(width=8), torch_generator(1, "weights"))
     >>> masks = torch.ones(2, 3, dtype=torch.bool)
     >>> prediction, hidden = net(DenoiserInput(torch.zeros(2, 3), torch.zeros(2), masks, ~masks))

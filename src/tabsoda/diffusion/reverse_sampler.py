@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import torch
 
-from tabsoda._internal.randomness import keyed_normals, stream_key
+from tabsoda._internal.keyed_noise import keyed_normals
+from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.noise import noise_grid
 from tabsoda.setting_groups import SamplerSettings
 

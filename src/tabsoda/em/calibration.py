@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from tabsoda._internal.randomness import keyed_normals, stream_key
+from tabsoda._internal.keyed_noise import keyed_normals
+from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.noise import noisy_state
 from tabsoda.diffusion.objective import Decoded, Targets
 from tabsoda.em.model import Model

@@ -153,7 +153,7 @@ class Engine:
             state = state or initial_state(model, data)
             shown = without_cells(ordered, held_out)
             estimator = None
-            with Growing(shown, settings, seed, weights, followers, chosen) as growing:
+            with Growing(shown, settings, seed, weights, followers, chosen, events) as growing:
                 state = run_em(model, data, state, events, after_round=after_round, report=report)
                 if model.heads is not None:
                     advisers = growing.result()

@@ -1,37 +1,40 @@
-"""Trees that grow while the network trains, and stop where training is given up."""
+"""Trees that grow while the network trains, in a process of their own."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Event
+from concurrent.futures import BrokenExecutor, Future
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from tabsoda.em.advisers import Advisers
-from tabsoda.em.preparing import fit_experts
+from tabsoda.events import EventLog
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
 
-
-class _GivenUpError(Exception):
-    """Nobody waits for the trees any more."""
+# A process takes some seconds to start; trees of smaller tables have grown by then.
+_FEWEST_CELLS = 30_000
 
 
 class Growing:
-    """Grows trees in a thread of their own where there is a core for it, else when asked.
+    """Grows trees in another process where there is a core for it, else when asked.
 
-    While a GPU or one core trains the network, another core can grow the trees. What grows does
-    not depend on it.
+    While a GPU or one core trains the network, another core can grow the trees: in a process,
+    because two threads that run Python wait for each other. The network leaves a core to it until
+    the trees are asked for: its threads wait for the slowest of them. What grows does not depend
+    on all this.
 
     Parameters
     ----------
-    table, settings, seed, weights, followers
-        As in :func:`~tabsoda.em.preparing.fit_experts`.
+    table, seed, weights, followers
+        As in :func:`~tabsoda.experts.growing.grow_experts`.
+    settings : Settings
     device : torch.device
         Where the network trains.
+    events : EventLog
     """
 
     def __init__(
@@ -42,16 +45,30 @@ class Growing:
         weights: NDArray[np.float64] | None,
         followers: NDArray[np.bool_],
         device: torch.device,
+        events: EventLog,
     ) -> None:
-        self._arguments = (table, settings, seed, weights, followers)
-        self._beside = device.type == "cuda" or torch.get_num_threads() > 1
-        self._pool = ThreadPoolExecutor(1)
-        self._given_up = Event()
-        self._future: Future[Advisers] | None = None
+        self._threads = threads = torch.get_num_threads()
+        self._wanted = settings.experts.trees != "none"
+        self._arguments = (table, settings.experts.trees, seed, weights, followers, threads)
+        is_large = table.shape[0] * table.shape[1] >= _FEWEST_CELLS
+        self._beside = self._wanted and is_large and (device.type == "cuda" or threads > 1)
+        self._events = events
+        self._executor: Any = None
+        self._future: Future[Any] | None = None
 
     def __enter__(self) -> Growing:
         if self._beside:
-            self._future = self._pool.submit(fit_experts, *self._arguments, self._check)
+            # Unlike the standard library's, its processes do not run the user's script again.
+            from joblib.externals.loky import ProcessPoolExecutor
+
+            from tabsoda.experts.growing import grow_experts
+
+            try:
+                self._executor = ProcessPoolExecutor(max_workers=1)
+                self._future = self._executor.submit(grow_experts, *self._arguments)
+                torch.set_num_threads(max(self._threads - 1, 1))
+            except OSError as error:
+                self._grow_here(error)
         return self
 
     def __exit__(
@@ -60,15 +77,26 @@ class Growing:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        if kind is not None:
-            self._given_up.set()
-        self._pool.shutdown()
+        torch.set_num_threads(self._threads)
+        if self._executor is not None:
+            # Nobody waits for the trees of a training that was given up.
+            self._executor.shutdown(wait=False, kill_workers=kind is not None)
 
     def result(self) -> Advisers:
         """Return the trees."""
-        return fit_experts(*self._arguments) if self._future is None else self._future.result()
+        torch.set_num_threads(self._threads)
+        if not self._wanted:
+            return Advisers()
+        if self._future is not None:
+            try:
+                return Advisers(*self._future.result())
+            except BrokenExecutor as error:
+                self._grow_here(error)
+        from tabsoda.experts.growing import grow_experts
 
-    def _check(self, done: int, total: int, name: str) -> None:
-        """Stop after a model where the network's training was given up."""
-        if self._given_up.is_set():
-            raise _GivenUpError
+        return Advisers(*grow_experts(*self._arguments))
+
+    def _grow_here(self, error: Exception) -> None:
+        detail = f"no process of their own: {type(error).__name__}"
+        self._events.add("train", "trees grown after the network", detail=detail)
+        self._future = None

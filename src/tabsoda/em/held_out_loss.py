@@ -92,9 +92,9 @@ def _loss_of_heads(
     if model.heads is None:
         raise ValueError("the model has no decoder heads")
     loss = answer_loss(
-        model.heads(outputs),
+        model.heads,
+        outputs,
         answer_targets(data, model, rows, held_out, column_weights),
-        model.heads.ordered_places,
         model.settings.loss.ranked_probability,
         model.settings.loss.bins,
     )

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import keyed_normals, stream_key
+from tabsoda._internal.keyed_noise import keyed_normals
+from tabsoda._internal.randomness import stream_key
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.m_step import m_step
 from tabsoda.em.members import members_cost, train_members

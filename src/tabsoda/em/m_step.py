@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from tabsoda._internal.randomness import stream_key, torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
+from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.network import seed_dropout
 from tabsoda.em.calibration import calibrate_cutpoints
 from tabsoda.em.held_out_loss import held_out_loss

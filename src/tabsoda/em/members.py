@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import torch
 
-from tabsoda._internal.randomness import stream_key, torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
+from tabsoda._internal.randomness import stream_key
 from tabsoda.em.m_step import train_denoiser
 from tabsoda.em.model import Model, new_denoiser
 from tabsoda.em.training_batch import RoundTargets

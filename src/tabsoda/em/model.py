@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import torch_generator
+from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.answers import AnswerHeads
 from tabsoda.diffusion.denoiser import Denoiser, build_answering_denoiser, build_denoiser
 from tabsoda.diffusion.objective import Objective

@@ -1,15 +1,10 @@
-"""What an engine does around training: checks, the cells it holds out, the experts it asks."""
+"""What an engine does around training: checks, and the cells it holds out."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from tabsoda.em.advisers import Advisers
 from tabsoda.em.working_table import hold_out_cells
 from tabsoda.encoding.ordinal_route import route_ordinals
 from tabsoda.encoding.visible_answers import count_levels
@@ -18,8 +13,6 @@ from tabsoda.events import EventLog
 from tabsoda.settings import Settings
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
-
-_MANY_ROWS = 10_000
 
 
 def latent_columns(table: CodedTable, settings: Settings, events: EventLog) -> NDArray[np.bool_]:
@@ -45,37 +38,6 @@ def without_cells(table: CodedTable, held_out: NDArray[np.bool_]) -> CodedTable:
     answered = table.states.answered & ~held_out
     states = CellStates.from_masks(answered, table.states.skipped, table.states.names)
     return CodedTable(table.columns, np.where(answered, table.values, np.nan), states)
-
-
-def fit_experts(
-    table: CodedTable,
-    settings: Settings,
-    seed: int,
-    weights: NDArray[np.float64] | None,
-    followers: NDArray[np.bool_],
-    report: Callable[[int, int, str], None] | None = None,
-) -> Advisers:
-    """Grow the trees that the settings ask for, and those of gates that see no follower."""
-    if settings.experts.trees == "none":
-        return Advisers()
-    from tabsoda.experts import GateExperts, TreeExperts, TreeExpertSettings
-
-    grow = functools.partial(
-        TreeExperts.fit,
-        table,
-        table.states.answered,
-        TreeExpertSettings.named(settings.experts.trees),
-        seed,
-        # What a tree asks of its leaves is in units of rows, so only relations may matter.
-        row_weights=None if weights is None else weights / weights.mean(),
-        # Models side by side pay only where each has much to do.
-        n_threads=torch.get_num_threads() if table.shape[0] > _MANY_ROWS else 1,
-        report=report,
-    )
-    incomplete = table.states.missing.any(axis=0)
-    gates = np.flatnonzero(followers.any(axis=1) & incomplete).tolist()
-    apart = GateExperts.of(grow(columns=gates, barred=followers), followers) if gates else None
-    return Advisers(grow(), apart)
 
 
 def check_table(table: CodedTable) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import keyed_uniforms, numpy_generator, stream_key
+from tabsoda._internal.keyed_noise import keyed_uniforms
+from tabsoda._internal.randomness import numpy_generator, stream_key
 from tabsoda.em.model import Model
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from tabsoda.regressions import ChainedRegressions
 
 Values = NDArray[np.float64]
+
+# Draws should not remember what the network drew first.
+_FIRST_ROUNDS = 3
 
 
 def complete_once(
@@ -137,7 +141,7 @@ class RegressionFit:
 
     def for_points(self, shown: CodedTable) -> ChainedRegressions | None:
         """Fit the sets of point estimates, to a table without held-out cells."""
-        # Estimates are averages over sets, which may well be alike.
+        # Estimates are averages over sets, which may well be alike, and like their start.
         return self._fit(shown, self.model.settings.regressions.point_sets, rounds=1, row_share=1.0)
 
     def for_draws(
@@ -145,7 +149,9 @@ class RegressionFit:
     ) -> ChainedRegressions | None:
         """Fit the sets of draws, to the whole table."""
         settings = self.model.settings.regressions
-        return self._fit(table, settings.sets, settings.rounds, settings.row_share, report)
+        return self._fit(
+            table, settings.sets, settings.rounds, settings.row_share, _FIRST_ROUNDS, report
+        )
 
     def _fit(
         self,
@@ -153,6 +159,7 @@ class RegressionFit:
         n_sets: int,
         rounds: int,
         row_share: float,
+        first_rounds: int = 0,
         report: Callable[[int, int, str], None] | None = None,
     ) -> ChainedRegressions | None:
         if n_sets == 0:
@@ -175,6 +182,7 @@ class RegressionFit:
             rounds=rounds,
             max_questions=self.model.settings.regressions.max_questions,
             seed=self.model.seed,
+            first_rounds=first_rounds,
             row_share=row_share,
             row_weights=self.weights,
             report=tell,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tabsoda._internal.randomness import keyed_normals, keyed_uniforms
+from tabsoda._internal.keyed_noise import keyed_normals, keyed_uniforms
 from tabsoda.diffusion.answer_loss import AnswerLoss, AnswerTargets, answer_loss
 from tabsoda.diffusion.noise import noisy_state, training_noise
 from tabsoda.diffusion.objective import LossTerms, Targets
@@ -107,9 +107,9 @@ def batch_loss(
         )
         answered = answer_targets(data, model, rows, supervised, targets.column_weights)
         answers = answer_loss(
-            model.heads(outputs),
+            model.heads,
+            outputs,
             answered,
-            model.heads.ordered_places,
             settings.loss.ranked_probability,
             settings.loss.bins,
         )

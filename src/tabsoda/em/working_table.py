@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import keyed_uniforms, numpy_generator, row_keys, stream_key
+from tabsoda._internal.keyed_noise import keyed_uniforms
+from tabsoda._internal.randomness import numpy_generator, row_keys, stream_key
 from tabsoda.encoding.number_bins import NumberBins
 from tabsoda.encoding.ordinal_latent import interval_means, truncated_normal_draw
 from tabsoda.encoding.table_codec import TableCodec

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.errors import InputError
@@ -124,6 +124,9 @@ class TreeExperts:
         wanted = _wanted(table, visible, columns)
         told = information(codes) if wanted else np.empty((0, 0))
 
+        # Looking for libraries takes as long as a small tree.
+        libraries = ThreadpoolController()
+
         def fit_one(position: int) -> LevelModel | NumberModel:
             rows = visible[:, position]
             if row_weights is not None:
@@ -142,7 +145,7 @@ class TreeExperts:
             column = table.columns[position]
             # Threads within a model wait for one another at every node, and far too long where
             # the cores are busy.
-            with threadpool_limits(1, user_api="openmp"):
+            with libraries.limit(limits=1, user_api="openmp"):
                 if column.is_categorical:
                     return fit_levels(problem, column.n_levels, settings)
                 return fit_number(problem, settings)

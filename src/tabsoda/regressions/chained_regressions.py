@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.regressions.design import Design
@@ -32,8 +33,6 @@ Report = Callable[[int, int], None]
 
 # A question with fewer answers than this is left to the network.
 FEWEST_ANSWERS = 20
-# Rounds before the first set, in which the start is forgotten.
-_FIRST_ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +64,7 @@ class ChainedRegressions:
         rounds: int,
         max_questions: int,
         seed: int,
+        first_rounds: int = 0,
         row_share: float = 1.0,
         row_weights: Numbers | None = None,
         report: Report | None = None,
@@ -86,6 +86,8 @@ class ChainedRegressions:
         max_questions : int
             A question is regressed on so many others at most, those that go most with it.
         seed : int
+        first_rounds : int
+            Rounds before the first set, in which the start is forgotten.
         row_share : float
             Rows that each regression goes by, as a share of those answered; the fewer, the more
             coefficients vary from set to set.
@@ -99,37 +101,31 @@ class ChainedRegressions:
         predictors = choose_predictors(design, matrix, positions, barred, max_questions)
         incomplete: Bools = np.any(states.missing, axis=0)
         sets: list[dict[int, Regression]] = []
-        for number in range(1, n_sets + 1):
-            generator = numpy_generator(seed, "regressions", number)
-            models: dict[int, Regression] = {}
-            n_rounds = rounds if sets else rounds + _FIRST_ROUNDS
-            for turn in range(n_rounds):
-                last = turn == n_rounds - 1
-                order = generator.permutation(positions)
-                for p in order.tolist():
+        # Threads within these small products wait for each other longer than they work.
+        with threadpool_limits(1, user_api="blas"):
+            for number in range(1, n_sets + 1):
+                models: dict[int, Regression] = dict(sets[-1]) if sets else {}
+                generator = numpy_generator(seed, "regressions", number)
+                n_rounds = rounds if sets else rounds + first_rounds
+                for turn in range(n_rounds):
+                    order = generator.permutation(positions).tolist()
                     # What is complete here may be missing elsewhere; it is needed but once.
-                    if not (last or incomplete[p]):
-                        continue
-                    answered, missing = states.answered[:, p], states.missing[:, p]
-                    kept = predictors[p]
-                    start = models.get(p) or (sets[-1][p] if sets else None)
-                    models[p] = _fit_one(
+                    last = turn == n_rounds - 1
+                    asked = [p for p in order if last or incomplete[p]]
+                    _one_round(
                         table,
-                        p,
-                        matrix[np.ix_(answered, kept)],
-                        row_weights,
-                        row_share,
+                        design,
+                        predictors,
+                        matrix,
+                        asked,
+                        models,
                         generator,
-                        start,
+                        row_share,
+                        row_weights,
                     )
-                    if missing.any():
-                        rows = np.flatnonzero(missing)
-                        asked = matrix[np.ix_(rows, kept)]
-                        drawn = models[p].draw(asked, generator.random(rows.size))
-                        design.put(matrix, rows, p, drawn)
-            sets.append({p: models[p] for p in order.tolist()})
-            if report is not None:
-                report(number, n_sets)
+                sets.append({p: models[p] for p in order})
+                if report is not None:
+                    report(number, n_sets)
         return cls(design, predictors, tuple(sets))
 
     def redraw(
@@ -215,6 +211,44 @@ def choose_predictors(
         questions = ranked[(ranked != p) & ~barred[p, ranked]][:max_questions]
         chosen[p] = np.flatnonzero(np.isin(design.column_of, questions))
     return chosen
+
+
+def _one_round(
+    table: CodedTable,
+    design: Design,
+    predictors: dict[int, NDArray[np.int64]],
+    matrix: Numbers,
+    positions: list[int],
+    models: dict[int, Regression],
+    generator: np.random.Generator,
+    row_share: float,
+    row_weights: Numbers | None,
+) -> None:
+    """Regress some questions in turn, and draw their missing cells; in place.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (n, P)
+        All predictors; those of missing cells change.
+    models : dict of int to NumberRegression or LevelRegression
+        What was found before, on other rows or other draws, if anything; changes.
+    """
+    for p in positions:
+        answered, missing = table.states.answered[:, p], table.states.missing[:, p]
+        kept = predictors[p]
+        models[p] = _fit_one(
+            table,
+            p,
+            matrix[np.ix_(answered, kept)],
+            row_weights,
+            row_share,
+            generator,
+            models.get(p),
+        )
+        if missing.any():
+            rows = np.flatnonzero(missing)
+            drawn = models[p].draw(matrix[np.ix_(rows, kept)], generator.random(rows.size))
+            design.put(matrix, rows, p, drawn)
 
 
 def _fit_one(
