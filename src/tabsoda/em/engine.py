@@ -157,16 +157,16 @@ class Engine:
                 state = run_em(model, data, state, events, after_round=after_round, report=report)
                 if model.heads is not None:
                     advisers = growing.result()
-                    fit = RegressionFit.start(model, data, shown, followers, weights, events)
+                    fit = RegressionFit.start(model, data, shown, followers, weights, events, draws)
                     if fit is not None:
                         advisers = replace(
                             advisers,
                             regressions=fit.for_points(shown),
                             draw_regressions=fit.for_draws(ordered, report) if draws else None,
                         )
-                        if not draws:
-                            told = "draws were not asked for; any would come from the heads alone"
-                            events.add("train", "no regressions for draws", detail=told)
+                    if settings.regressions.sets and not draws:
+                        told = "draws were not asked for; any would come from the heads alone"
+                        events.add("train", "no regressions for draws", detail=told)
                     estimator = Estimator.fit(model, data, shown, advisers, events)
         return cls(table.columns, model, state.history, events, estimator)
 
@@ -347,8 +347,8 @@ class Engine:
         Returns
         -------
         dict of int to ndarray of float64, shape (n_rows, n_levels)
-            By position, for the categorical columns that are modelled; NaN in rows that have no
-            missing cell.
+            By position, for the categorical columns that are modelled; NaN in cells that are
+            not missing.
         """
         self._check_columns(table)
         model, codec = self.model, self.model.codec
@@ -360,7 +360,8 @@ class Engine:
             return {}
         probabilities: NDArray[np.floating]
         if self.estimator is not None:
-            probabilities = self.estimator.answers(table, data, incomplete).probabilities
+            cells = table.states.missing[incomplete.cpu().numpy()]
+            probabilities = self.estimator.answers(table, data, incomplete, cells).probabilities
         else:
             _, expected = Sampler(model, self.events).expect(data)
             probabilities = codec.level_probabilities(
@@ -371,6 +372,7 @@ class Engine:
             n_levels = self.columns[position].n_levels
             found[position] = np.full((table.shape[0], n_levels), np.nan)
             found[position][incomplete.cpu().numpy()] = probabilities[:, place, :n_levels]
+            found[position][~table.states.missing[:, position]] = np.nan
         return found
 
     def _check_columns(self, table: CodedTable) -> None:

@@ -121,13 +121,14 @@ class RegressionFit:
         followers: NDArray[np.bool_],
         weights: Values | None,
         events: EventLog,
+        draws: bool = True,
     ) -> RegressionFit | None:
-        """Complete the table once; None where the settings ask for no regressions.
+        """Complete the table once; None where no regressions are asked for.
 
         ``shown`` is in the order of ``data``, with held-out cells missing.
         """
         settings = model.settings.regressions
-        if settings.sets == settings.point_sets == 0:
+        if not (settings.point_sets or (draws and settings.sets)):
             return None
         rows = rows_to_regress(model, shown.shape[0], weights, events)
         return cls(

@@ -64,8 +64,11 @@ def batch_loss(
         sum. With decoder heads only.
     """
     settings = model.settings
-    row_keys, applicable = data.row_keys[rows], data.applicable[rows]
-    clean = targets.standardized[rows]
+    row_keys, applicable = (
+        data.row_keys.index_select(0, rows),
+        data.applicable.index_select(0, rows),
+    )
+    clean = targets.standardized.index_select(0, rows)
     n_coordinates = clean.shape[1]
     noise_level = training_noise(
         settings.noise.log_mean, settings.noise.log_sd, keyed_normals(keys[0], row_keys, 1)[:, 0]
@@ -74,29 +77,29 @@ def batch_loss(
         at_top = keyed_uniforms(keys[5], row_keys, 1)[:, 0] < settings.noise.top_share
         noise_level = noise_level.masked_fill(at_top, settings.sampler.noise_max)
     normals = keyed_normals(keys[1], row_keys, n_coordinates)
-    visible_columns = data.visible_columns[rows]
+    visible_columns = data.visible_columns.index_select(0, rows)
     unknown = None
     if settings.training.conditioning == "clean":
         supervised = hide_for_training(visible_columns, row_keys, keys, settings.training, data)
-        visible = data.visible[rows] & ~supervised[:, model.objective.column_of]
+        visible = data.visible.index_select(0, rows) & ~supervised[:, model.objective.column_of]
         # Until imputations count, what stands in a missing cell is a filler, not a noisy answer.
-        unknown = data.to_impute[rows] & (targets.ramp == 0)
+        unknown = data.to_impute.index_select(0, rows) & (targets.ramp == 0)
         if model.heads is not None and settings.noise.top_share > 0:
             # Answers are given from pure noise, where nothing at all is left of a hidden cell.
             unknown = unknown | (at_top[:, None] & applicable & ~visible)
         state = noisy_state(clean, noise_level, normals, applicable, held_clean=visible)
     else:
         supervised = visible_columns
-        visible = data.visible[rows]
+        visible = data.visible.index_select(0, rows)
         state = noisy_state(clean, noise_level, normals, applicable)
     batch = Targets(
         standardized=clean,
-        encoded=targets.encoded[rows],
-        levels=data.levels[rows],
+        encoded=targets.encoded.index_select(0, rows),
+        levels=data.levels.index_select(0, rows),
         supervised=supervised,
-        to_impute=data.to_impute[rows],
+        to_impute=data.to_impute.index_select(0, rows),
         applicable=applicable,
-        row_weight=data.row_weights[rows],
+        row_weight=data.row_weights.index_select(0, rows),
     )
     if model.heads is not None:
         prediction, outputs = model.denoiser.with_answers(
@@ -114,7 +117,7 @@ def batch_loss(
             settings.loss.bins,
         )
         if processes is not None:
-            of_rows, of_cells = _shares(data.row_weights[rows], answered, processes)
+            of_rows, of_cells = _shares(data.row_weights.index_select(0, rows), answered, processes)
             reconstruction = of_rows * reconstruction
             answers = AnswerLoss(*(of_cells * part for part in answers))
         return LossTerms(
@@ -207,14 +210,18 @@ def answer_targets(
     """
     objective = model.objective
     columns = torch.cat([objective.bit_columns, objective.ordinal_columns])
-    weight = supervised * data.row_weights[rows][:, None]
+    weight = supervised * data.row_weights.index_select(0, rows)[:, None]
     if column_weights is not None:
         weight = weight * column_weights
-    levels = torch.where(data.held_out_columns[rows], data.held_out_levels[rows], data.levels[rows])
+    levels = torch.where(
+        data.held_out_columns.index_select(0, rows),
+        data.held_out_levels.index_select(0, rows),
+        data.levels.index_select(0, rows),
+    )
     return AnswerTargets(
         levels.index_select(1, columns),
-        data.numbers[rows],
-        data.number_bins[rows],
+        data.numbers.index_select(0, rows),
+        data.number_bins.index_select(0, rows),
         weight.index_select(1, columns),
         weight.index_select(1, objective.continuous_columns),
     )
