@@ -1,5 +1,6 @@
 """Trees grown beside the network are the same trees, and nobody waits for them in vain."""
 
+import multiprocessing
 import os
 import signal
 import time
@@ -91,3 +92,12 @@ def test_no_process_is_started_where_no_trees_are_asked_for(two_threads, monkeyp
     with growing_trees(trees="none") as trees:
         assert not processes_of(trees)
         assert trees.result().experts is None
+
+
+def test_a_daemon_grows_its_trees_itself(two_threads, monkeypatch):
+    monkeypatch.setattr(growing, "_FEWEST_CELLS", 0)
+    # What multiprocessing sets in the workers of a pool, and asks before it starts a process.
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)
+    with growing_trees() as trees:
+        assert not processes_of(trees)
+        assert trees.result().experts is not None

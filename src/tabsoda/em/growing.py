@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import BrokenExecutor, Future
+from multiprocessing import current_process
 from types import TracebackType
 from typing import Any
 
@@ -51,7 +52,9 @@ class Growing:
         self._wanted = settings.experts.trees != "none"
         self._arguments = (table, settings.experts.trees, seed, weights, followers, threads)
         is_large = table.shape[0] * table.shape[1] >= _FEWEST_CELLS
-        self._beside = self._wanted and is_large and (device.type == "cuda" or threads > 1)
+        # A daemon, such as a worker of multiprocessing.Pool, may not start processes.
+        is_free = (device.type == "cuda" or threads > 1) and not current_process().daemon
+        self._beside = self._wanted and is_large and is_free
         self._events = events
         self._executor: Any = None
         self._future: Future[Any] | None = None
