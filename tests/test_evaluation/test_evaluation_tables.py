@@ -188,6 +188,13 @@ def test_a_study_gives_all_its_tables_in_its_order(document):
     assert "unresolved" in tables["mar-unresolved"].title
 
 
+def test_titles_say_how_much_of_the_surveys_was_taken(document):
+    whole = study_tables(document | {"study": document["study"] | {"rows": None, "columns": None}})
+    some = study_tables(document | {"study": document["study"] | {"rows": 1000, "columns": 40}})
+    for name, table in whole.items():
+        assert some[name].title == f"{table.title}; 1,000 rows and 40 columns at most"
+
+
 def test_the_miner_table():
     scores = {"precision": 0.9994, "recall": 0.5, "f1": 0.667, "fpr": 0.0, "accuracy": None}
     entry = {"survey": "s", "screen": "purity", "variables": 1200, "mined": 3, "rules": 4}

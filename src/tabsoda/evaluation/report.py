@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,20 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     for mechanism, track in dict.fromkeys((one.mechanism, one.track) for one in series):
         tables |= _condition_tables(series, mechanism, track)
-    return tables
+    size = _size(document.get("study") or {})
+    return {name: replace(table, title=table.title + size) for name, table in tables.items()}
+
+
+def _size(study: Mapping[str, Any]) -> str:
+    """Say how much of each survey a study takes, where it does not take all.
+
+    Examples
+    --------
+    >>> _size({"rows": 4000, "columns": None})
+    '; 4,000 rows at most'
+    """
+    limits = [f"{study[name]:,} {name}" for name in ("rows", "columns") if study.get(name)]
+    return f"; {' and '.join(limits)} at most" if limits else ""
 
 
 def summaries(document: Mapping[str, Any]) -> list[dict[str, Any]]:
