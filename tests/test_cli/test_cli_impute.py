@@ -188,8 +188,22 @@ def test_dry_run_tells_every_variable_and_writes_nothing(survey, tmp_path, capsy
         counts = (m[:, position].sum() for m in (states.answered, states.skipped, states.missing))
         assert rows[name][1:] == [str(count) for count in counts]
     assert "This takes about" in text
+    assert "every blank is taken" not in text
     assert not (tmp_path / "x").exists()
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_who_forgets_the_rules_is_told_that_blanks_are_imputed(survey, tmp_path, capsys):
+    impute(survey, tmp_path / "x", "--dry-run")
+    assert "every blank is taken for a missing answer" in " ".join(capsys.readouterr().out.split())
+    impute(survey, tmp_path / "x")
+    told = capsys.readouterr()
+    assert "every blank is taken for a missing answer" in " ".join(told.err.split())
+    assert "every blank taken for missing" in told.out
+    decisions = json.loads((tmp_path / "x" / "manifest.json").read_text())["events"]
+    assert "every blank taken for missing" in [one["decision"] for one in decisions]
+    flags = json.loads((tmp_path / "x" / "report.json").read_text())["flags"]
+    assert "No blank is known to be a skip" in flags[0]["text"]
 
 
 def test_dry_run_leaves_out_what_nobody_answered(survey, result, tmp_path, capsys):

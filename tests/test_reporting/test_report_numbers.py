@@ -3,6 +3,7 @@
 import base64
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,6 +155,18 @@ def test_flags_are_raised_where_and_only_where_they_should():
     assert "still moved by 0.95" in _flagged(_result(even, np.tile(even[:60], (5, 1)), moving))
     settled = [{"round": 1, "change": 1.0}, {"round": 2, "change": 0.4}]
     assert _flagged(_result(even, np.tile(even[:60], (5, 1)), settled)) == ""
+
+
+def test_blanks_without_any_skip_are_flagged_where_they_are_many():
+    even = np.tile([0, 1, 2], 100)
+    many = _result(even, np.tile(even[:120], (5, 1)))
+    found = find_flags(summarise_result(many))
+    assert found[0]["columns"] == ["q"]
+    assert "No blank is known to be a skip" in found[0]["text"]
+    one_skip = np.zeros((420, 1), dtype=bool)
+    one_skip[-1] = True
+    table = many.table.with_states(many.table.states.with_skips(one_skip))
+    assert "known to be a skip" not in _flagged(replace(many, table=table))
 
 
 @pytest.mark.parametrize(("suppress_below", "amount"), [(0, "2"), (5, "Some")])

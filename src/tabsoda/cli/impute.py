@@ -20,7 +20,13 @@ from tabsoda.cli.impute_rules import (
     require_review,
 )
 from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards
-from tabsoda.cli.impute_text import cost_text, plan_facts, show_plan, show_result
+from tabsoda.cli.impute_text import (
+    cost_text,
+    no_skips_text,
+    plan_facts,
+    show_plan,
+    show_result,
+)
 from tabsoda.errors import InputError
 from tabsoda.imputations.run_folder import check_folder, claim_folder, unwritable
 
@@ -179,6 +185,10 @@ def impute(
         emit_json(facts) if as_json else show_plan(facts)
         return
     cost = job.cost()
+    if not as_json:
+        states = job.source.states
+        for line in no_skips_text(int(states.missing.sum()), int(states.skipped.sum())):
+            sys.stderr.write(f"{line}\n")
     if cost.seconds > _LONG_SECONDS and not as_json:
         sys.stderr.write(f"{cost_text(cost.seconds, cost.memory_bytes)}\n")
     result, seconds = job.run(claim_folder(folder, run))

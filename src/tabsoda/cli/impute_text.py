@@ -105,10 +105,30 @@ def show_plan(facts: dict[str, Any]) -> None:
             "",
             f"{facts['to_impute']:,} of {facts['cells']:,} cells would be imputed.",
             *_unresolved_text(facts["unresolved"]),
+            *no_skips_text(
+                facts["to_impute"], sum(one["skipped"] for one in facts["variables"].values())
+            ),
             cost_text(facts["seconds"], facts["memory_bytes"]),
             "Nothing was written.",
         ]
     )
+
+
+def no_skips_text(n_missing: int, n_skipped: int) -> list[str]:
+    """Warn who has blanks and nothing that tells skips among them; one line or none.
+
+    Examples
+    --------
+    >>> no_skips_text(30, 20), len(no_skips_text(30, 0))
+    ([], 1)
+    """
+    if not n_missing or n_skipped:
+        return []
+    text = (
+        "No rules, mask or codes tell a skip, so every blank is taken for a missing answer."
+        " tabsoda mine finds the routing of a questionnaire."
+    )
+    return [paragraph(text, output().width, hanging="")]
 
 
 def _unresolved_text(count: int) -> list[str]:

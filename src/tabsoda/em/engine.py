@@ -22,6 +22,7 @@ from tabsoda.em.growing import Growing
 from tabsoda.em.input_events import (
     tell_clipped_answers,
     tell_empty_rows,
+    tell_no_skips,
     tell_unresolved_gates,
 )
 from tabsoda.em.loop import EMState, initial_state, run_em
@@ -118,6 +119,7 @@ class Engine:
         ordered = table.rows(order)
         weights = None if weights is None else weights[order]
         tell_empty_rows(table, events)
+        tell_no_skips(table, events)
         # Which ordinals get a latent comes first: only they have temperatures to hold out for.
         latent = latent_columns(ordered, settings, events)
         held_out = choose_held_out(ordered, latent, settings, seed)

@@ -33,6 +33,28 @@ def tell_empty_rows(table: CodedTable, events: EventLog) -> None:
         events.add("impute", "rows without any answer", detail=detail)
 
 
+def tell_no_skips(table: CodedTable, events: EventLog) -> None:
+    """Add an event where something is missing and nothing is known to be a skip.
+
+    Whoever forgot the rules of a questionnaire would else have its skips imputed in silence.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> columns, values = (Column("a", ColumnKind.CONTINUOUS),), np.array([[3.0], [np.nan]])
+    >>> log = EventLog()
+    >>> tell_no_skips(CodedTable.from_values(columns, values), log)
+    >>> next(iter(log)).decision
+    'every blank taken for missing'
+    >>> tell_no_skips(CodedTable.from_values(columns, values, np.array([[False], [True]])), log)
+    >>> len(log.events)
+    1
+    """
+    if table.states.missing.any() and not table.states.skipped.any():
+        detail = "no rules, mask or codes tell a skip; see tabsoda mine, or skips='mine'"
+        events.add("skips", "every blank taken for missing", detail=detail)
+
+
 def tell_clipped_answers(table: CodedTable, codec: TableCodec, events: EventLog) -> None:
     """Add an event for each column with answers so far out that the network sees nearer ones."""
     columns = codec.layout.continuous_columns

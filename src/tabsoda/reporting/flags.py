@@ -11,7 +11,7 @@ from typing import Any
 from tabsoda.reporting.comparison import FEWEST_CELLS
 
 _FAR, _MOSTLY_IMPUTED, _ONE_ANSWER = 0.25, 0.5, 0.99
-_STILL_MOVING, _UNCALIBRATED = 0.25, 0.10
+_STILL_MOVING, _UNCALIBRATED, _OFTEN_BLANK = 0.25, 0.10, 0.25
 _NAMED = 6
 
 
@@ -29,6 +29,7 @@ def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
         ``text``, ``columns`` (that it is about; may be empty) and ``section`` (where to look).
     """
     return [
+        *_about_skips(summary["counts"], summary["variables"]),
         *_about_tables(summary["counts"], summary["draws"], summary["conflicts"]),
         *_about_rules(summary["routing"]),
         *_about_variables(summary["variables"]),
@@ -40,6 +41,21 @@ def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _flag(text: str, section: str, columns: Sequence[str] = ()) -> dict[str, Any]:
     return {"text": text, "columns": list(columns), "section": section}
+
+
+def _about_skips(
+    counts: dict[str, Any], variables: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    enough = [one for one in variables if (one["imputed"] or 0) >= FEWEST_CELLS]
+    blank = [one["name"] for one in enough if _imputed_share(one) > _OFTEN_BLANK]
+    if counts["skipped"] == 0 and blank:
+        yield _flag(
+            "No blank is known to be a skip, and more than a quarter of the answers is missing to"
+            f" {_names(blank)}. If the questionnaire leads past questions, these imputations are"
+            " made up: mine its rules (tabsoda mine), or give them.",
+            "map",
+            blank,
+        )
 
 
 def _about_tables(
