@@ -2,16 +2,19 @@
 
 import copy
 import re
+from itertools import combinations
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from tabsoda.errors import InputError
 from tabsoda.evaluation.collected import group
 from tabsoda.evaluation.difference_plot import difference_plot
-from tabsoda.evaluation.frontier_plot import frontier_plot
+from tabsoda.evaluation.frontier_plot import frontier_plot, place_labels
 from tabsoda.evaluation.imputation_metrics import METRICS
 from tabsoda.evaluation.report import fill_page, study_tables, summaries, write_report
 from tabsoda.evaluation.table_formats import Entry, Table, to_html, to_latex, to_markdown
@@ -171,11 +174,20 @@ def test_the_frontier_shows_who_is_better_higher_and_slower_to_the_right(documen
     places = {
         label: (float(x), float(y))
         for x, y, label in re.findall(
-            r'<text x="([\d.]+)" y="([\d.]+)" fill="#\w+">(Ours[^<]*)<', picture
+            r'<circle cx="([\d.]+)" cy="([\d.]+)" [^>]*>\n<text [^>]*>(Ours[^<]*)<', picture
         )
     }
     assert places["Ours"][1] < places["Ours-N"][1]
     assert places["Ours"][0] == places["Ours-N"][0]
+
+
+@given(st.lists(st.tuples(st.integers(60, 340), st.integers(50, 250)), max_size=6, unique=True))
+def test_labels_stay_within_their_panel_and_off_each_other_where_there_is_room(spots):
+    boxes = place_labels(spots, ["method"] * len(spots), 0, 400)
+    assert all(box.left >= 0 and box.right <= 400 for box in boxes)
+    far = [abs(a - c) > 100 or abs(b - d) > 50 for (a, b), (c, d) in combinations(spots, 2)]
+    if all(far):
+        assert all(one.overlap(other) == 0 for one, other in combinations(boxes, 2))
 
 
 def test_a_study_gives_all_its_tables_in_its_order(document):

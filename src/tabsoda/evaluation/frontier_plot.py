@@ -19,6 +19,7 @@ from tabsoda.evaluation.tables import HEADINGS
 
 _PANEL, _HEIGHT, _LEFT, _BOTTOM, _TOP = 380, 300, 64, 44, 46
 _OURS, _OTHERS = "#1b7837", "#4d4d4d"
+_RADIUS, _LINE, _CHARACTER = 4, 14, 6.2
 
 
 class _Point(NamedTuple):
@@ -117,12 +118,71 @@ def _panel(points: list[_Point], metric: str, left: float) -> list[str]:
             f'<text x="{left + _LEFT - 6}" y="{y(float(value)) + 4}" text-anchor="end" '
             f'fill="#666666">{value:.3f}</text>'
         )
-    for point in points:
+    spots = [(x(point.seconds), y(point.value)) for point in points]
+    labels = place_labels(spots, [_short(point.title) for point in points], left + _LEFT, right)
+    for point, (across, up), label in zip(points, spots, labels, strict=True):
         color = _OURS if point.ours else _OTHERS
-        across, up = x(point.seconds), y(point.value)
-        parts.append(f'<circle cx="{across}" cy="{up}" r="4" fill="{color}"/>')
+        parts.append(f'<circle cx="{across}" cy="{up}" r="{_RADIUS}" fill="{color}"/>')
+        # How wide a text is, is a guess: on the left of its point it ends where it should.
+        at, anchor = (label.right, "end") if label.right < across else (label.left, "start")
         parts.append(
-            f'<text x="{across + 7}" y="{up + 4}" fill="{color}">'
+            f'<text x="{at}" y="{label.bottom - 3}" text-anchor="{anchor}" fill="{color}">'
             f"{html.escape(_short(point.title))}</text>"
         )
     return parts
+
+
+class Box(NamedTuple):
+    """A rectangle of the picture, in pixels from the top left."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlap(self, other: Box) -> float:
+        """Return the area that both cover."""
+        across = min(self.right, other.right) - max(self.left, other.left)
+        down = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(across, 0.0) * max(down, 0.0)
+
+
+def place_labels(
+    spots: Sequence[tuple[float, float]], texts: Sequence[str], left: float, right: float
+) -> list[Box]:
+    """Choose a place beside each spot that covers no spot and no other text, where there is one.
+
+    Parameters
+    ----------
+    spots : sequence of (float, float)
+    texts : sequence of str
+    left, right : float
+        Texts should stay within these.
+
+    Examples
+    --------
+    >>> first, second = place_labels([(50, 50), (60, 50)], ["here", "there"], 0, 200)
+    >>> first.right < 60, second.left > 60
+    (True, True)
+    """
+    marks = [Box(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in spots]
+    placed: list[Box] = []
+    for (x, y), text in zip(spots, texts, strict=True):
+        width, gap = _CHARACTER * len(text), _RADIUS + 3
+        corners = [
+            (x + gap, y - _LINE / 2),
+            (x - gap - width, y - _LINE / 2),
+            (x - width / 2, y - gap - _LINE),
+            (x - width / 2, y + gap),
+            (x + gap, y - _LINE),
+            (x + gap, y),
+        ]
+        boxes = [Box(round(a, 1), round(b, 1), round(a + width, 1), b + _LINE) for a, b in corners]
+        taken = [*marks, *placed]
+
+        def covered(box: Box, taken: list[Box] = taken, width: float = width) -> float:
+            outside = max(left - box.left, 0.0) + max(box.right - right, 0.0)
+            return sum(box.overlap(other) for other in taken) + _LINE * outside
+
+        placed.append(min(boxes, key=covered))
+    return placed
