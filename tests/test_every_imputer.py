@@ -77,6 +77,15 @@ def compare(settings, n_rows, n_columns, seed=1):
     return metrics(table, truth, hidden, mode, median), metrics(table, truth, hidden, mode), floor
 
 
+def compare_two(settings, n_rows, n_columns):
+    """Average over two surveys: on one of them the mode may be nearer than the median by chance."""
+    several = [compare(settings, n_rows, n_columns, seed) for seed in (1, 2)]
+    return [
+        {name: np.mean([one[name] for one in part]) for name in part[0]}
+        for part in zip(*several, strict=True)
+    ]
+
+
 def check(found, by_mode, floor, margin=0.0):
     for name in ("ordinal accuracy", "nominal accuracy"):
         assert found[name] > floor[name] + margin, (name, found, floor)
@@ -110,7 +119,7 @@ BRIEF = {
 @pytest.mark.parametrize("quality", BRIEF)
 def test_every_quality_beats_mode_and_mean_clearly(quality, variant):
     settings = settings_for(quality, 1200, 25, variant | BRIEF[quality])
-    check(*compare(settings, 1200, 25), margin=0.01)
+    check(*compare_two(settings, 1200, 25), margin=0.01)
 
 
 @pytest.mark.slow
