@@ -150,10 +150,10 @@ def test_beats_mode_and_mean_and_gains_by_seeing_skips(name, options, hidden_sur
         assert hidden_survey.distance(estimates.median) <= hidden_survey.distance(estimates.mode)
         assert hidden_survey.distance(estimates.median) < hidden_survey.distance(plain.median)
     assert hidden_survey.accuracy(level) > hidden_survey.accuracy(blind)
-    if name != "r-mice":
-        # R's mice finds categories better with the skips, and numbers no better, with few draws
-        # (0.787 against 0.776) and with ten (0.693 against 0.677).
-        assert hidden_survey.rmse(level) < hidden_survey.rmse(blind)
+    gains = hidden_survey.rmse(level) < hidden_survey.rmse(blind)
+    if name == "r-mice" and not gains:
+        pytest.xfail("R's mice does not find numbers better by seeing skips; why is not known")
+    assert gains
 
 
 def test_blind_methods_see_no_skip(small_survey):
