@@ -89,6 +89,17 @@ def test_a_saved_engine_draws_and_estimates_the_same(table, engine, tmp_path, sa
         assert np.array_equal(shares, other[position], equal_nan=True)
 
 
+def test_probabilities_are_given_of_missing_cells_alone(table, engine):
+    shares = engine.level_probabilities(table)
+    imputed = engine.impute(table)
+    for position, given in shares.items():
+        missing = table.states.missing[:, position]
+        assert np.isnan(given[~missing]).all()
+        cells = imputed.positions == position
+        assert cells.sum() == missing.sum()
+        assert np.array_equal(given[imputed.rows[cells]].argmax(axis=1), imputed.mode[cells])
+
+
 def test_sweeps_are_those_of_the_settings(table, engine, monkeypatch):
     seen = []
     plain = ChainedRegressions.redraw

@@ -64,6 +64,7 @@ def batch_loss(
         sum. With decoder heads only.
     """
     settings = model.settings
+    # A step does so little that even indexing by brackets instead of index_select would show.
     row_keys, applicable = (
         data.row_keys.index_select(0, rows),
         data.applicable.index_select(0, rows),
