@@ -84,6 +84,22 @@ def best(result: dict[str, Any]) -> str:
     return f"{facts}\n{table(rows)}"
 
 
+def step(result: dict[str, Any]) -> str:
+    """Return the section of compiled and merely captured steps."""
+    facts = (
+        f"{result['device']}, torch {result['torch']}; {result['rows']:,} x {result['columns']}"
+        " cells.\n"
+    )
+    rows = [["network", "captured, ms", "compiled, ms", "compiling, s", "earned back after"]]
+    for name, ways in result["networks"].items():
+        captured, compiled = (ways[way]["step_milliseconds"] for way in ("captured", "compiled"))
+        seconds = ways["compiled"]["capture_seconds"] - ways["captured"]["capture_seconds"]
+        steps = 1e3 * seconds / (captured - compiled)
+        numbers = (f"{captured:.2f}", f"{compiled:.2f}", f"{seconds:.0f}", f"{steps:,.0f} steps")
+        rows.append([name, *numbers])
+    return f"{facts}\n{table(rows)}"
+
+
 def cpu(result: dict[str, Any]) -> str:
     """Return the section of the small preset."""
     facts = (
@@ -142,6 +158,7 @@ def bias(result: dict[str, Any]) -> str:
 SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "gpu": ("gpu_path.json", gpu),
     "best": ("gpu_best.json", best),
+    "step": ("gpu_step.json", step),
     "cpu": ("cpu.json", cpu),
     "bias": ("sampler_bias.json", bias),
 }

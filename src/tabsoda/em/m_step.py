@@ -20,9 +20,12 @@ from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss, comp
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.settings import Settings
 
 # Tells how far a round's training is: report(done, total).
 Report = Callable[[int, int], None]
+# Steps that earn back the compiling of one, see docs/decisions/0011-compiling.md.
+_COMPILED_FROM_STEPS = 20_000
 
 
 def m_step(
@@ -52,6 +55,19 @@ def m_step(
     if model.heads is None:
         calibrate_cutpoints(model, data, targets, round_number, "after")
     return history
+
+
+def worth_compiling(settings: Settings, steps_per_round: int) -> bool:
+    """Say whether so many steps would take longer as they are than compiling takes.
+
+    Examples
+    --------
+    >>> worth_compiling(Settings.preset("best"), 4_000)
+    False
+    >>> worth_compiling(Settings.preset("path"), 8_000)
+    True
+    """
+    return settings.em.rounds * steps_per_round >= _COMPILED_FROM_STEPS
 
 
 def train_denoiser(
@@ -89,7 +105,7 @@ def train_denoiser(
     steps = OptimizerSteps(
         model,
         loss_of,
-        fused_loss_of,
+        fused_loss_of if worth_compiling(model.settings, max_epochs * steps_per_epoch) else None,
         batch_size,
         len(NOISE_USES),
         steps_per_epoch,

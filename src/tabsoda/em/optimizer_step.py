@@ -30,8 +30,9 @@ class OptimizerSteps:
         Its denoiser is trained.
     loss_of : callable
         ``loss_of(rows, keys)`` returns a tensor of shape ().
-    fused_loss_of : callable
-        The same, compiled; used on CUDA devices where it works.
+    fused_loss_of : callable, optional
+        The same, compiled; used on CUDA devices where it works. Leave it out where compiling would
+        take longer than it saves.
     batch_size, n_keys : int
         Fix the shapes of a step.
     steps_per_epoch : int
@@ -44,7 +45,7 @@ class OptimizerSteps:
         self,
         model: Model,
         loss_of: LossOf,
-        fused_loss_of: LossOf,
+        fused_loss_of: LossOf | None,
         batch_size: int,
         n_keys: int,
         steps_per_epoch: int,
@@ -78,7 +79,8 @@ class OptimizerSteps:
             detail = f"{processes.size} processes, step by step"
             events.add("train", "batches shared between processes", detail=detail)
         elif on_gpu:
-            self._capture((("compiled", fused_loss_of), ("captured", loss_of)))
+            fused = () if fused_loss_of is None else (("compiled", fused_loss_of),)
+            self._capture((*fused, ("captured", loss_of)))
 
     def run_epoch(self, rows: torch.Tensor, keys: torch.Tensor, new_share: float) -> float:
         """Take one step per row of the tables and return the mean loss.
