@@ -17,11 +17,11 @@ _SLIP_SHARE = 0.01
 _CHANCE = 1e-6
 _CONTRAST = 0.10
 _BINS = 10
-# Followers that are skipped less often than this share of what is usual are not told.
+# Followers whose state is known less often than this share of what is usual are not told.
 _UNRESOLVED_RATIO = 0.25
 
 
-def find_followers(table: CodedTable) -> BoolArray:
+def find_followers(table: CodedTable, *, known_only: bool = False) -> BoolArray:
     """Derive from the skip states which questions gate which others.
 
     A question is a gate of a later one if, among those who answered it, some level settles the
@@ -29,6 +29,14 @@ def find_followers(table: CodedTable) -> BoolArray:
     nobody did, while the others' share of skips differs by a tenth or more, and that is no
     accident. Numbers count by tenths of their distribution. This is what leaks: the follower's
     state excludes or implies answers of the gate, whether or not the routing asks it directly.
+
+    Parameters
+    ----------
+    table : CodedTable
+    known_only : bool
+        Leave missing followers out of account. Otherwise they count as asked, which they are where
+        a codebook tells every skip; where it does not, a follower of two gates is missing beside
+        the one because the other is.
 
     Returns
     -------
@@ -45,6 +53,7 @@ def find_followers(table: CodedTable) -> BoolArray:
     """
     n_columns = table.shape[1]
     skipped = table.states.skipped.astype(np.float64)
+    counted = (~table.states.missing if known_only else np.ones(table.shape)).astype(np.float64)
     followers = np.zeros((n_columns, n_columns), dtype=bool)
     varies = table.states.skipped.any(axis=0) & ~table.states.skipped.all(axis=0)
     for gate, column in enumerate(table.columns):
@@ -53,10 +62,10 @@ def find_followers(table: CodedTable) -> BoolArray:
         if not later.any() or not rows.size:
             continue
         groups = _groups(table.values[rows, gate], column)
-        sizes = np.bincount(groups).astype(np.float64)[:, None]
-        member = np.zeros((rows.size, sizes.shape[0]))
+        member = np.zeros((rows.size, groups.max() + 1))
         member[np.arange(rows.size), groups] = 1.0
-        followers[gate, later] = _settled(member.T @ skipped[rows][:, later], sizes)
+        cells = np.ix_(rows, later)
+        followers[gate, later] = _settled(member.T @ skipped[cells], member.T @ counted[cells])
     return followers
 
 
@@ -66,11 +75,12 @@ def unresolved_cells(hidden: BoolArray, followers: BoolArray) -> BoolArray:
 
 
 def unresolved_followers(table: CodedTable, followers: BoolArray) -> BoolArray:
-    """Keep the gates whose missing answers leave their followers unresolved.
+    """Keep the followers that are unresolved where their gate is missing.
 
     A codebook's mask tells who skipped a follower even where the gate is missing. Rules cannot:
     there the follower is missing too, asked or not, and its blank says nothing of the gate. The
-    table itself shows which it is, by how often followers are skipped where the gate is missing.
+    table itself shows which it is, by how often it is known, answered or skipped, where the gate is
+    missing.
 
     Parameters
     ----------
@@ -81,7 +91,7 @@ def unresolved_followers(table: CodedTable, followers: BoolArray) -> BoolArray:
     Returns
     -------
     ndarray of bool, shape (n_columns, n_columns)
-        Without the gates whose followers are known.
+        Without the followers that are known.
 
     Examples
     --------
@@ -98,12 +108,12 @@ def unresolved_followers(table: CodedTable, followers: BoolArray) -> BoolArray:
     [False, False]
     """
     kept = followers.copy()
+    known = ~table.states.missing
     for gate in np.flatnonzero(followers.any(axis=1)):
-        skips = table.states.skipped[:, followers[gate]].mean(axis=1)
         missing, answered = table.states.missing[:, gate], table.states.answered[:, gate]
         if missing.any() and answered.any():
-            usual = skips[answered].mean()
-            kept[gate] &= bool(skips[missing].mean() < _UNRESOLVED_RATIO * usual)
+            usual = known[answered].mean(axis=0)
+            kept[gate] &= known[missing].mean(axis=0) < _UNRESOLVED_RATIO * usual
     return kept
 
 
@@ -116,12 +126,13 @@ def _groups(answers: NDArray[np.float64], column: Column) -> NDArray[np.intp]:
 
 
 def _settled(skips: NDArray[np.float64], sizes: NDArray[np.float64]) -> BoolArray:
-    """Say for each follower whether some group settles its skip; counts (n_groups, n_followers)."""
-    others = sizes.sum() - sizes
+    """Say for each follower whether some group settles its skip; both (n_groups, n_followers)."""
+    others = sizes.sum(axis=0) - sizes
     # Laplace's rule keeps the others' share off 0 and 1, where no number of rows would convince.
     elsewhere = (skips.sum(axis=0) - skips + 1.0) / (others + 2.0)
     slips = _SLIP_SHARE * sizes
     always = (sizes - skips <= slips) & (sizes * np.log(elsewhere) < np.log(_CHANCE))
     never = (skips <= slips) & (sizes * np.log1p(-elsewhere) < np.log(_CHANCE))
-    matters = np.abs(skips / sizes - elsewhere) >= _CONTRAST
+    # A group of nobody settles nothing by the above, whatever its share.
+    matters = np.abs(skips / np.maximum(sizes, 1.0) - elsewhere) >= _CONTRAST
     return ((always | never) & matters).any(axis=0)

@@ -147,7 +147,8 @@ class Engine:
         after_round = (lambda done: saved.save(model, done, events)) if saved else None
         with enough_memory():
             bins = None if answer_codec is None else answer_codec.bins
-            followers = unresolved_followers(ordered, find_followers(ordered))
+            followers = find_followers(ordered, known_only=True)
+            followers = unresolved_followers(ordered, followers)
             tell_unresolved_gates(followers, ordered, events)
             data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights, bins)
             check_memory(data)
