@@ -18,7 +18,7 @@ _CHANCE = 1e-6
 _CONTRAST = 0.10
 _BINS = 10
 # Followers whose state is known less often than this share of what is usual are not told.
-_UNRESOLVED_RATIO = 0.25
+_UNRESOLVED_RATIO = 0.5
 
 
 def find_followers(table: CodedTable, *, known_only: bool = False) -> BoolArray:
@@ -103,7 +103,7 @@ def unresolved_followers(table: CodedTable, followers: BoolArray) -> BoolArray:
     >>> gate = np.array([[False, True], [False, False]])
     >>> unresolved_followers(CodedTable.from_values(columns, values, skipped), gate)[0].tolist()
     [False, True]
-    >>> skipped[60:75, 1] = True
+    >>> skipped[60:80, 1] = True
     >>> unresolved_followers(CodedTable.from_values(columns, values, skipped), gate)[0].tolist()
     [False, False]
     """
