@@ -19,7 +19,8 @@ from tabsoda.evaluation.tables import HEADINGS
 
 _PANEL, _HEIGHT, _LEFT, _BOTTOM, _TOP = 380, 300, 64, 44, 46
 _OURS, _OTHERS = "#1b7837", "#4d4d4d"
-_RADIUS, _LINE, _CHARACTER = 4, 14, 6.2
+_RADIUS, _LINE, _CHARACTER = 4, 14, 6.8
+_SWEEPS = 3
 
 
 class _Point(NamedTuple):
@@ -166,23 +167,30 @@ def place_labels(
     (True, True)
     """
     marks = [Box(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in spots]
-    placed: list[Box] = []
-    for (x, y), text in zip(spots, texts, strict=True):
-        width, gap = _CHARACTER * len(text), _RADIUS + 3
-        corners = [
-            (x + gap, y - _LINE / 2),
-            (x - gap - width, y - _LINE / 2),
-            (x - width / 2, y - gap - _LINE),
-            (x - width / 2, y + gap),
-            (x + gap, y - _LINE),
-            (x + gap, y),
-        ]
-        boxes = [Box(round(a, 1), round(b, 1), round(a + width, 1), b + _LINE) for a, b in corners]
-        taken = [*marks, *placed]
+    placed: dict[int, Box] = {}
+    # The first text does not know where the last one will stand: look again.
+    for number in [*range(len(spots))] * _SWEEPS:
+        taken = [*marks, *(box for other, box in placed.items() if other != number)]
 
-        def covered(box: Box, taken: list[Box] = taken, width: float = width) -> float:
+        def covered(box: Box, taken: list[Box] = taken) -> float:
             outside = max(left - box.left, 0.0) + max(box.right - right, 0.0)
             return sum(box.overlap(other) for other in taken) + _LINE * outside
 
-        placed.append(min(boxes, key=covered))
-    return placed
+        placed[number] = min(_places(spots[number], texts[number]), key=covered)
+    return [placed[number] for number in range(len(spots))]
+
+
+def _places(spot: tuple[float, float], text: str) -> list[Box]:
+    """Return where a text may stand beside its spot, the best place first."""
+    (x, y), width, gap = spot, _CHARACTER * len(text), _RADIUS + 3
+    corners = [
+        (x + gap, y - _LINE / 2),
+        (x - gap - width, y - _LINE / 2),
+        (x - width / 2, y - gap - _LINE),
+        (x - width / 2, y + gap),
+        (x + gap, y - _LINE),
+        (x + gap, y),
+        (x - _RADIUS, y - gap - _LINE),
+        (x - _RADIUS, y + gap),
+    ]
+    return [Box(round(a, 1), round(b, 1), round(a + width, 1), b + _LINE) for a, b in corners]
