@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.em.blending import USUAL_SHARES, Blend, CellAnswers, fit_blend, tempered
+from tabsoda.em.blending import USUAL_SHARES, Blend, CellAnswers, fit_blend
+from tabsoda.em.temperatures import tempered
 from tabsoda.events import EventLog
 
 N_ROWS, N_COLUMNS, N_LEVELS = 4000, 4, 3
@@ -106,9 +107,11 @@ def test_few_held_out_cells_leave_shares_near_the_usual_ones():
     levels = said[2].argmax(axis=2)
     few = fitted(*map(answers, said[:2]), levels, held_out=held_out, regressions=answers(said[2]))
     many = fitted(*map(answers, said[:2]), levels, regressions=answers(said[2]))
-    usual = USUAL_SHARES["tree experts"], USUAL_SHARES["regressions"]
+    usual = [USUAL_SHARES[name].of_levels(ORDERED) for name in ("tree experts", "regressions")]
     np.testing.assert_allclose(few.level_share, usual[0], atol=0.1)
     np.testing.assert_allclose(few.regression_level_share, usual[1], atol=0.15)
+    # Ordinals begin with a larger share of regressions than nominals.
+    assert few.regression_level_share[ORDERED].min() > few.regression_level_share[~ORDERED].max()
     assert (many.regression_level_share > 0.9).all()
 
 
@@ -182,7 +185,8 @@ def test_without_experts_nothing_is_blended():
     assert not blend.level_share.any()
     assert not blend.number_share.any()
     assert len(log) == 0
-    plain = Blend.even(N_COLUMNS, 1).apply(answers(given, numbers), None)
+    plain = Blend.usual(ORDERED, 1, experts=False, regressions=False)
+    plain = plain.apply(answers(given, numbers), None)
     np.testing.assert_allclose(plain.probabilities, given, rtol=1e-12)
     assert np.array_equal(plain.numbers, numbers)
 
@@ -225,9 +229,9 @@ def test_without_held_out_cells_shares_are_the_usual_ones():
         regressions=said[2],
     )
     for found in (blend.level_share, blend.number_share):
-        assert (found == USUAL_SHARES["tree experts"]).all()
-    for found in (blend.regression_level_share, blend.regression_number_share):
-        assert (found == USUAL_SHARES["regressions"]).all()
+        assert (found == 0.5).all()
+    assert np.array_equal(blend.regression_level_share, np.where(ORDERED, 0.5, 0.3))
+    assert (blend.regression_number_share == 0.3).all()
 
 
 def test_a_column_without_held_out_cells_follows_its_kind():
@@ -303,8 +307,12 @@ def test_few_cells_are_drawn_towards_what_all_columns_say():
 
 @given(st.integers(0, 1000), st.floats(0.25, 4.0), st.floats(0.0, 1.0))
 def test_what_comes_out_are_probabilities_without_padding(seed, temperature, share):
-    plain = Blend.even(N_COLUMNS, 0, share)
-    blend = replace(plain, temperatures=np.full(N_COLUMNS, temperature))
+    plain = Blend.usual(ORDERED, 0, experts=False, regressions=False)
+    blend = replace(
+        plain,
+        level_share=np.full(N_COLUMNS, share),
+        temperatures=np.full(N_COLUMNS, temperature),
+    )
     network, experts = probabilities(seed, n_rows=20), probabilities(seed + 1, n_rows=20)
     found = blend.apply(answers(network), answers(experts)).probabilities
     np.testing.assert_allclose(found.sum(axis=2), 1.0, rtol=1e-9)

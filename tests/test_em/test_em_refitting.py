@@ -155,6 +155,28 @@ def test_regressions_read_what_the_network_expects_of_a_blank(table, engine):
     assert np.abs(changed[:, place] - said[:, place]).max() > 0.02
 
 
+def test_regressions_are_less_sure_where_a_predictor_is_not_known(table, engine):
+    """The same expected level, once for sure and once as the middle of two others."""
+    likes, agrees = table.names.index("likes"), table.names.index("agrees")
+    rows = np.flatnonzero(table.states.answered.all(axis=1) | table.states.skipped.any(axis=1))
+    values = table.values[rows].copy()
+    values[:, [likes, agrees]] = np.nan
+    blank = CodedTable.from_values(table.columns, values, table.states.skipped[rows])
+    categorical = engine.model.codec.categorical_columns.tolist()
+    place = categorical.index(likes)
+    spread_of = []
+    for width in (0, 1):
+        given = np.zeros((rows.size, len(categorical), 5))
+        given[..., 1 - width] += 0.5
+        given[..., 1 + width] += 0.5
+        network = CellAnswers(given, np.zeros((rows.size, 2)))
+        said = engine.estimator.advisers.regression_answers(engine.model, blank, network)
+        shares, levels_ = said.probabilities[:, place], np.arange(5)
+        spread_of.append(shares @ levels_**2 - (shares @ levels_) ** 2)
+    assert table.columns[agrees].kind is table.columns[likes].kind is ColumnKind.ORDINAL
+    assert (spread_of[1] > spread_of[0]).all()
+
+
 def test_weights_reach_the_regressions(quick):
     """Two halves contradict each other; the draws follow the one that weighs."""
     rng = np.random.default_rng(0)

@@ -187,6 +187,43 @@ def test_levels_are_regressed_as_by_reference_libraries(column):
     assert expected.std(axis=0).max() > 0.1
 
 
+def divergence(true, said):
+    return (true * np.log(true / said)).sum(axis=1).mean()
+
+
+@LEVELS
+def test_uncertain_predictors_give_the_average_over_them(column):
+    """What the model says on average of predictors that are drawn from their distribution."""
+    predictors = standard_normals(4000)
+    model = fit_levels(column, predictors, chosen_levels(column, predictors), None, EveryRowOnce())
+    asked = standard_normals(30, seed=5)
+    variances = np.random.default_rng(6).choice([0.0, 0.5, 2.0], size=asked.shape)
+    noise = standard_normals(20_000, seed=7)
+    average = np.array(
+        [
+            model.expect(row + noise * np.sqrt(own)).mean(axis=0)
+            for row, own in zip(asked, variances, strict=True)
+        ]
+    )
+    found, plain = model.expect(asked, variances), model.expect(asked)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert np.abs(plain - average).max() > 0.1
+    if column is NOMINAL_4:
+        # One factor cannot tell which of several levels come apart; it is nearer all the same.
+        assert divergence(average, found) < 0.65 * divergence(average, plain)
+    else:
+        np.testing.assert_allclose(found, average, atol=0.015)
+
+
+@LEVELS
+def test_certain_predictors_change_nothing(column):
+    predictors = standard_normals(500)
+    levels = chosen_levels(column, predictors)
+    model = fit_levels(column, predictors, levels, None, EveryRowOnce())
+    found = model.expect(predictors, np.zeros_like(predictors))
+    np.testing.assert_array_equal(found, model.expect(predictors))
+
+
 @LEVELS
 def test_rows_of_levels_are_drawn_by_their_weight(column):
     """Weighted resamples say on average what the weighted sample says."""

@@ -125,6 +125,22 @@ def test_put_writes_one_question_into_some_rows(table, design):
     np.testing.assert_array_equal(matrix[untouched], before[untouched])
 
 
+@given(st.integers(0, 10_000), st.sampled_from([0, 1, 3]))
+def test_variances_are_those_of_drawn_levels(seed, position):
+    table = make_table()
+    design = Design.of(table, table.values)
+    n_levels = COLUMNS[position].n_levels
+    shares = np.random.default_rng(seed).dirichlet(np.full(n_levels, 0.5), size=2)
+    variances = np.zeros((5, design.column_of.size))
+    design.put_variances(variances, np.array([1, 4]), position, shares)
+    by_level = design.block(position, np.arange(float(n_levels)))
+    expected = shares @ by_level**2 - (shares @ by_level) ** 2
+    own = design.places(position)
+    np.testing.assert_allclose(variances[np.ix_([1, 4], own)], expected, atol=1e-9)
+    variances[np.ix_([1, 4], own)] = 0
+    assert not variances.any()
+
+
 def test_levels_that_nobody_chose_and_constants_stay_harmless():
     columns = (
         Column("constant", ColumnKind.NOMINAL, levels=(1, 2)),

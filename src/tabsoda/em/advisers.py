@@ -127,7 +127,8 @@ class Advisers:
     ) -> CellAnswers | None:
         """Return what the regressions say; what the network says where a column has none.
 
-        Where a predictor is missing, the regressions read what the network expects of it.
+        Where a predictor is missing, the regressions read what the network expects of it, and,
+        unless it is a number, how sure it is of that.
 
         Parameters
         ----------
@@ -141,7 +142,9 @@ class Advisers:
             return None
         layout, bins = model.codec.layout, answer_codec_of(model).bins
         probabilities, numbers = network.probabilities.copy(), network.numbers.copy()
-        matrix = self.regressions.design.matrix(table.values, table.states.skipped)
+        design = self.regressions.design
+        matrix = design.matrix(table.values, table.states.skipped)
+        variances = np.zeros_like(matrix)
         # Every column, its place among its kind, and the rows it is missing in.
         missing = [
             (column, place, np.flatnonzero(table.states.missing[:, column]))
@@ -152,13 +155,14 @@ class Advisers:
         for column, place, rows in missing:
             if table.columns[column].is_categorical:
                 expected = network.probabilities[rows, place, : n_levels[column]]
+                design.put_variances(variances, rows, column, expected)
             else:
                 expected = network.numbers[rows, place] * bins.scale[place] + bins.mean[place]
-            self.regressions.design.put(matrix, rows, column, expected)
+            design.put(matrix, rows, column, expected)
         for column, place, rows in missing:
             if column not in self.regressions.predictors:
                 continue
-            said = self.regressions.expect(matrix[rows], column)
+            said = self.regressions.expect(matrix[rows], column, variances[rows])
             if table.columns[column].is_categorical:
                 probabilities[rows, place, : n_levels[column]] = said
             else:

@@ -11,21 +11,35 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 
+from tabsoda.em.temperatures import fit_temperatures, tempered
 from tabsoda.events import EventLog
 
 Values = NDArray[np.float64]
 
-_FLOOR = 1e-12
-# A column's own temperature counts as much as its held-out cells against this many of all columns.
-_SHRINKAGE = 200.0
-_LOG_TEMPERATURE = 1.5
 # A column's share is drawn towards that of its kind, and that towards what is usual: a few hundred
 # held-out cells cannot tell a fifth from a third.
 _SHARE_CELLS = 100.0
 _KIND_CELLS = 300.0
-USUAL_SHARES = {"tree experts": 0.5, "regressions": 0.3}
+
+
+class UsualShares(NamedTuple):
+    """The share that held-out cells have to speak against, per kind of question."""
+
+    nominals: float
+    ordinals: float
+    numbers: float
+
+    def of_levels(self, ordered: NDArray[np.bool_]) -> Values:
+        """Return the share of each categorical column, shape (n_categorical,)."""
+        return np.where(ordered, self.ordinals, self.nominals)
+
+
+# Proportional odds are nearer to the truth of ordinals than other regressions to that of others.
+USUAL_SHARES = {
+    "tree experts": UsualShares(nominals=0.5, ordinals=0.5, numbers=0.5),
+    "regressions": UsualShares(nominals=0.3, ordinals=0.5, numbers=0.3),
+}
 
 
 class CellAnswers(NamedTuple):
@@ -66,17 +80,22 @@ class Blend:
     temperatures: Values
 
     @classmethod
-    def even(
-        cls, n_categorical: int, n_numbers: int, share: float = 0.0, regression_share: float = 0.0
+    def usual(
+        cls, ordered: NDArray[np.bool_], n_numbers: int, experts: bool, regressions: bool
     ) -> Blend:
-        """Return the blend that has the same shares everywhere, and calibrates nothing."""
-        return cls(
-            np.full(n_categorical, share),
-            np.full(n_numbers, share),
-            np.full(n_categorical, regression_share),
-            np.full(n_numbers, regression_share),
-            np.ones(n_categorical),
-        )
+        """Return the usual shares of those who are there, and calibrate nothing.
+
+        Examples
+        --------
+        >>> blend = Blend.usual(np.array([False, True]), 1, experts=False, regressions=True)
+        >>> blend.level_share.tolist(), blend.regression_level_share.tolist()
+        ([0.0, 0.0], [0.3, 0.5])
+        """
+        shares: list[Values] = []
+        for name, there in (("tree experts", experts), ("regressions", regressions)):
+            usual = USUAL_SHARES[name] if there else UsualShares(0.0, 0.0, 0.0)
+            shares += [usual.of_levels(ordered), np.full(n_numbers, usual.numbers)]
+        return cls(shares[0], shares[1], shares[2], shares[3], np.ones(ordered.size))
 
     def apply(
         self,
@@ -112,18 +131,6 @@ def mix(
         (1 - share) * one.probabilities + share * other.probabilities,
         (1 - number_share) * one.numbers + number_share * other.numbers,
     )
-
-
-def tempered(probabilities: Values, temperatures: Values) -> Values:
-    """Raise probabilities (n, n_categorical, max_levels) to 1/temperature, and normalise.
-
-    Examples
-    --------
-    >>> tempered(np.array([[[0.8, 0.2]]]), np.array([0.5])).round(3).tolist()
-    [[[0.941, 0.059]]]
-    """
-    raised = np.power(probabilities, 1.0 / temperatures[:, None])
-    return raised / np.maximum(raised.sum(axis=2, keepdims=True), _FLOOR)
 
 
 def fit_blend(
@@ -163,12 +170,12 @@ def fit_blend(
                 mixed, other, levels, level_held_out, ordered, weights, USUAL_SHARES[name]
             )
             number_share = _number_shares(
-                mixed, other, numbers, number_held_out, weights, USUAL_SHARES[name]
+                mixed, other, numbers, number_held_out, weights, USUAL_SHARES[name].numbers
             )
             mixed = mix(mixed, other, level_share, number_share)
             _tell_shares(name, level_share, number_share, ordered, events)
         shares += [level_share, number_share]
-    temperatures = _fit_temperatures(mixed.probabilities, levels, level_held_out, weights)
+    temperatures = fit_temperatures(mixed.probabilities, levels, level_held_out, weights)
     return Blend(shares[0], shares[1], shares[2], shares[3], temperatures)
 
 
@@ -195,16 +202,16 @@ def _level_shares(
     held_out: NDArray[np.bool_],
     ordered: NDArray[np.bool_],
     weights: Values,
-    usual: float,
+    usual: UsualShares,
 ) -> Values:
     """Return the other's share of each categorical column, drawn towards its kind's share."""
     own = _of_answer(network.probabilities, levels)
     other = _of_answer(experts.probabilities, levels)
     weight = np.broadcast_to(weights[:, None], levels.shape)
-    shares = np.full(ordered.size, usual)
-    for kind in (~ordered, ordered):
+    shares = usual.of_levels(ordered)
+    for kind, towards in ((~ordered, usual.nominals), (ordered, usual.ordinals)):
         cells = held_out & kind
-        common = _best_share(own[cells], other[cells], weight[cells], usual, _KIND_CELLS)
+        common = _best_share(own[cells], other[cells], weight[cells], towards, _KIND_CELLS)
         for column in np.flatnonzero(kind):
             seen = held_out[:, column]
             shares[column] = _best_share(
@@ -263,40 +270,3 @@ def _best_share(own: Values, other: Values, weights: Values, towards: float, pul
         options={"xatol": 1e-3},
     )
     return float(found.x)
-
-
-def _fit_temperatures(
-    probabilities: Values,
-    levels: NDArray[np.int64],
-    held_out: NDArray[np.bool_],
-    weights: Values,
-) -> Values:
-    """Return one temperature a column, drawn towards the one of all columns where cells are few."""
-    n_columns = probabilities.shape[1]
-    if not held_out.any():
-        return np.ones(n_columns)
-    # Held-out cells only, shape (n_cells, max_levels): few of the cells of the rows they are in.
-    cells, answers = probabilities[held_out], levels[held_out]
-    row_of, column_of = np.nonzero(held_out)
-    counted = weights[row_of]
-    log_probabilities = np.where(cells > 0, np.log(np.maximum(cells, _FLOOR)), -np.inf)
-
-    def best(chosen: NDArray[np.bool_] | slice, towards: float, weight: float) -> float:
-        shown, true = log_probabilities[chosen], answers[chosen, None]
-        count = counted[chosen]
-
-        def loss(log_temperature: float) -> float:
-            raised = shown / np.exp(log_temperature)
-            score = np.take_along_axis(raised, true, axis=1)[:, 0] - logsumexp(raised, axis=1)
-            distance = weight * (log_temperature - towards) ** 2
-            return float(distance - (count * np.maximum(score, np.log(1e-6))).sum())
-
-        bounds = (-_LOG_TEMPERATURE, _LOG_TEMPERATURE)
-        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-2})
-        return float(found.x)
-
-    common = best(slice(None), 0.0, 0.0)
-    found = np.full(n_columns, common)
-    for column in np.unique(column_of):
-        found[column] = best(column_of == column, common, _SHRINKAGE)
-    return np.exp(found)

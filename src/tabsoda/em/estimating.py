@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabsoda.em.advisers import Advisers, answer_codec_of
 from tabsoda.em.answering import answers_of
-from tabsoda.em.blending import USUAL_SHARES, Blend, CellAnswers, fit_blend
+from tabsoda.em.blending import Blend, CellAnswers, fit_blend
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
@@ -63,14 +63,12 @@ class Estimator:
         codec = answer_codec_of(model)
         # Rows are in the order of their keys, so the first ones are a random sample.
         rows = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()[:_MAX_BLEND_ROWS]
-        usual = [
-            0.0 if other is None else USUAL_SHARES[name]
-            for name, other in (
-                ("tree experts", advisers.experts),
-                ("regressions", advisers.regressions),
-            )
-        ]
-        blend = Blend.even(codec.ordered.size, codec.bins.counts.size, *usual)
+        blend = Blend.usual(
+            codec.ordered,
+            codec.bins.counts.size,
+            experts=advisers.experts is not None,
+            regressions=advisers.regressions is not None,
+        )
         plain = cls(model, advisers, blend)
         if not rows.numel():
             return plain

@@ -163,7 +163,7 @@ class ChainedRegressions:
                 self.design.put(matrix, rows, p, filled[rows, p])
         return filled
 
-    def expect(self, matrix: Numbers, p: int) -> Numbers:
+    def expect(self, matrix: Numbers, p: int, variances: Numbers | None = None) -> Numbers:
         """Return what the sets say of a question on average.
 
         Parameters
@@ -172,6 +172,8 @@ class ChainedRegressions:
             Predictors; expected ones where an answer is missing.
         p : int
             One of the regressed questions.
+        variances : ndarray of float64, shape (n, P), optional
+            Of the predictors; 0 where an answer is known.
 
         Returns
         -------
@@ -179,7 +181,8 @@ class ChainedRegressions:
             Expected numbers, or probabilities.
         """
         asked = matrix[:, self.predictors[p]]
-        return np.mean([models[p].expect(asked) for models in self.sets], axis=0)
+        unsure = None if variances is None else variances[:, self.predictors[p]]
+        return np.mean([models[p].expect(asked, unsure) for models in self.sets], axis=0)
 
     def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what :meth:`from_state` needs: arrays, and content for JSON."""

@@ -135,6 +135,25 @@ class Design:
         """Write a question's predictors into some rows of a matrix (n, P); as in :meth:`block`."""
         matrix[np.ix_(rows, self.places(position))] = self.block(position, answers)
 
+    def put_variances(
+        self, variances: Numbers, rows: NDArray[np.intp], position: int, probabilities: Numbers
+    ) -> None:
+        """Write how much a categorical question's predictors vary into some rows.
+
+        Parameters
+        ----------
+        variances : ndarray of float64, shape (n, P)
+            Changes.
+        rows : ndarray of int, shape (n_rows,)
+        position : int
+        probabilities : ndarray of float64, shape (n_rows, n_levels)
+            Of the levels of the question.
+        """
+        weights = self.weights[position]
+        own = self.places(position)[: weights.shape[1]]
+        spread_out = probabilities @ weights**2 - (probabilities @ weights) ** 2
+        variances[np.ix_(rows, own)] = np.maximum(spread_out, 0.0) / self.spread[own] ** 2
+
 
 def _weights(kind: ColumnKind, n_levels: int, answers: Numbers) -> Numbers:
     if kind is ColumnKind.CONTINUOUS:

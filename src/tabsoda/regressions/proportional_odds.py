@@ -28,9 +28,13 @@ class ProportionalOdds:
     cutpoints: Numbers
     slopes: Numbers
 
-    def probabilities(self, predictors: Numbers) -> Numbers:
-        """Return the probability of every level; shape (n_rows, n_levels)."""
-        reached = expit(self.cutpoints[None, :] - (predictors @ self.slopes)[:, None])
+    def probabilities(self, predictors: Numbers, sharpness: Numbers | float = 1.0) -> Numbers:
+        """Return the probability of every level; shape (n_rows, n_levels).
+
+        ``sharpness``, shape (n_rows, 1), multiplies all distances from the cutpoints.
+        """
+        distance = self.cutpoints[None, :] - (predictors @ self.slopes)[:, None]
+        reached = expit(sharpness * distance)
         edges = np.pad(reached, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
         return np.diff(edges, axis=1)
 

@@ -51,8 +51,8 @@ class NumberRegression:
     donors_predicted: Numbers
     donors_answers: Numbers
 
-    def expect(self, asked: Numbers) -> Numbers:
-        """Return the expected number, shape (n,)."""
+    def expect(self, asked: Numbers, variances: Numbers | None = None) -> Numbers:
+        """Return the expected number, shape (n,); it is the same however predictors vary."""
         return asked @ self.slopes[:-1] + self.slopes[-1]
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
@@ -82,15 +82,40 @@ class LevelRegression:
     intercepts: Numbers
     n_levels: int
 
-    def expect(self, asked: Numbers) -> Numbers:
-        """Return the probabilities of the levels, shape (n, n_levels)."""
+    def expect(self, asked: Numbers, variances: Numbers | None = None) -> Numbers:
+        """Return the probabilities of the levels, shape (n, n_levels).
+
+        Parameters
+        ----------
+        asked : ndarray of float64, shape (n, p)
+            Predictors, or what is expected of them.
+        variances : ndarray of float64, shape (n, p), optional
+            Of the predictors, which are taken to vary apart from each other; the probabilities are
+            then averages over them, as near as MacKay (1992) comes to it.
+        """
         if self.intercepts.size == self.occurring.size:
-            shares = softmax(asked @ self.slopes + self.intercepts, axis=1)
+            logits = asked @ self.slopes + self.intercepts
+            shares = softmax(logits * self._sharpness(variances), axis=1)
         else:
-            shares = ProportionalOdds(self.intercepts, self.slopes[:, 0]).probabilities(asked)
+            model = ProportionalOdds(self.intercepts, self.slopes[:, 0])
+            shares = model.probabilities(asked, self._sharpness(variances))
         probabilities = np.zeros((len(asked), self.n_levels))
         probabilities[:, self.occurring] = shares
         return probabilities
+
+    def _sharpness(self, variances: Numbers | None) -> Numbers | float:
+        """Return the factor, shape (n, 1), that stands for the average over normal logits."""
+        if variances is None:
+            return 1.0
+        slopes = self.slopes
+        if slopes.shape[1] > 1:
+            # What counts is how far levels come apart: the mean over all pairs of them.
+            between = slopes - slopes.mean(axis=1, keepdims=True)
+            pairs = 2 * slopes.shape[1] / (slopes.shape[1] - 1)
+            squared = pairs * (between**2).mean(axis=1)
+        else:
+            squared = slopes[:, 0] ** 2
+        return (1.0 / np.sqrt(1.0 + np.pi / 8 * (variances @ squared)))[:, None]
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
         """Draw levels by their probabilities; see :class:`QuestionRegression`."""
