@@ -70,6 +70,13 @@ class PairedDifference:
         """Whether the interval excludes zero; not so where there is no interval."""
         return bool(self.low > 0 or self.high < 0)
 
+    @property
+    def p_value(self) -> float:
+        """Of Student's t test, two-sided; NaN where there is no interval."""
+        if not self.se > 0:
+            return float("nan") if self.n < 2 else float(self.mean == 0)
+        return float(2 * student.sf(abs(self.mean / self.se), self.n - 1))
+
 
 def summarise(values: Sequence[float]) -> Summary:
     """Summarise a metric over replications; NaN ones scored nothing and are left aside.

@@ -15,6 +15,7 @@ from typing import Any
 from tabsoda._internal.files import write_json, write_text
 from tabsoda.errors import InputError
 from tabsoda.evaluation.cells import without_nan
+from tabsoda.evaluation.clear_differences import against_table, clear_table
 from tabsoda.evaluation.collected import Series, group
 from tabsoda.evaluation.difference_plot import difference_plot
 from tabsoda.evaluation.frontier_plot import frontier_plot
@@ -40,11 +41,16 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     Names are ``mar`` (mean ± SD), ``mar-se`` (mean ± SE), ``mar-gates``, ``mar-others``,
     ``mar-probabilities``, ``mar-mean``, ``mar-mean-others``, ``mar-ablation``,
     ``mar-differences`` and ``mar-overall``; for the other track ``mar-unresolved`` and so on.
+    ``clear`` and ``against`` are of all mechanisms, where there is more than one replication.
     """
     series = _in_order(document)
     tables: dict[str, Table] = {}
     for mechanism, track in dict.fromkeys((one.mechanism, one.track) for one in series):
         tables |= _condition_tables(series, mechanism, track)
+    reference = reference_label(series)
+    if reference is not None and any(len(one.cells) > 1 for one in series):
+        tables["clear"] = clear_table(series, reference)
+        tables["against"] = against_table(series, reference)
     size = _size(document.get("study") or {})
     return {name: replace(table, title=table.title + size) for name, table in tables.items()}
 
