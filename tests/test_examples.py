@@ -37,6 +37,7 @@ def test_every_example_is_tested_and_listed() -> None:
     assert names == sorted(tested)
 
 
+@pytest.mark.slow
 def test_first_imputation(tmp_path: Path) -> None:
     text = _run("first_imputation.py", tmp_path)
     counts = re.search(r"(\d+) without children, (\d+) without an age", text)

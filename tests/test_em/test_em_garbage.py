@@ -10,7 +10,9 @@ from tabsoda.em.engine import Engine
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.table import CodedTable
 
-PRESETS = pytest.mark.parametrize("preset", ["balanced", "best", "small", "path", "nsduh"])
+PRESETS = pytest.mark.parametrize(
+    "preset", ["balanced", pytest.param("best", marks=pytest.mark.slow), "small", "path", "nsduh"]
+)
 
 
 def fit_and_draw(table, settings, seed=1):

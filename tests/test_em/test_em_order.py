@@ -9,7 +9,9 @@ import torch
 from tabsoda.em.engine import Engine
 from tabsoda.em.working_table import canonical_order
 
-PRESETS = pytest.mark.parametrize("preset", ["fast", "balanced", "best", "small", "path"])
+PRESETS = pytest.mark.parametrize(
+    "preset", ["fast", "balanced", pytest.param("best", marks=pytest.mark.slow), "small", "path"]
+)
 
 
 def by_cell(cells):
@@ -116,7 +118,9 @@ def test_the_seed_matters_and_repeats(preset, mixed_table, tiny_settings, differ
     assert not np.array_equal(one.impute(table, 2).draws, other.impute(table, 2).draws)
 
 
-@pytest.mark.parametrize("preset", ["balanced", "best", "small"])
+@pytest.mark.parametrize(
+    "preset", ["balanced", pytest.param("best", marks=pytest.mark.slow), "small"]
+)
 def test_draws_differ_and_do_not_depend_on_how_many_there_are(preset, mixed_table, tiny_settings):
     table = mixed_table()
     engine = Engine.fit(table, tiny_settings(preset), seed=1, device="cpu")

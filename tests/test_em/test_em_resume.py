@@ -29,7 +29,9 @@ def without_seconds(history):
     return [{k: v for k, v in entry.items() if not k.endswith("_seconds")} for entry in history]
 
 
-@pytest.mark.parametrize("preset", ["balanced", "best", "small", "path", "nsduh"])
+@pytest.mark.parametrize(
+    "preset", ["balanced", pytest.param("best", marks=pytest.mark.slow), "small", "path", "nsduh"]
+)
 @pytest.mark.parametrize("interrupted", [2, 3])
 def test_resume_equals_an_uninterrupted_run(
     preset, interrupted, mixed_table, tiny_settings, tmp_path, differing, same_cells
@@ -63,7 +65,7 @@ def test_resume_equals_an_uninterrupted_run(
     assert len(resumed.events) == len(told) + 1
 
 
-@pytest.mark.parametrize("quality", ["balanced", "best"])
+@pytest.mark.parametrize("quality", ["balanced", pytest.param("best", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_members_are_trained_the_same_after_an_interruption(
     quality, rounds, mixed_table, tiny_settings, tmp_path, differing, same_cells, monkeypatch

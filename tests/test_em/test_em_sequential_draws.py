@@ -157,7 +157,7 @@ def test_no_rows_give_no_draws(parts):
     assert draw_values(model, data, torch.zeros(0, dtype=torch.int64), 1).shape == (0, 4)
 
 
-@pytest.mark.parametrize("quality", ["balanced", "best"])
+@pytest.mark.parametrize("quality", ["balanced", pytest.param("best", marks=pytest.mark.slow)])
 def test_a_copy_that_is_missing_with_its_original_stays_a_copy(quality, tiny_settings):
     """Two columns missing together: each draw must keep what they have to do with each other."""
     rng = np.random.default_rng(0)

@@ -18,7 +18,9 @@ from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 
-PRESETS = pytest.mark.parametrize("preset", ["balanced", "best", "small", "path"])
+PRESETS = pytest.mark.parametrize(
+    "preset", ["balanced", pytest.param("best", marks=pytest.mark.slow), "small", "path"]
+)
 
 
 def gradient(model, data, keys):
@@ -83,7 +85,9 @@ def test_equal_weights_are_no_weights_and_scale_does_not_matter(
     assert {name for name in differing(one, fit(None)) if name.startswith("denoiser.")}
 
 
-@pytest.mark.parametrize("preset", ["balanced", "best", "small"])
+@pytest.mark.parametrize(
+    "preset", ["balanced", pytest.param("best", marks=pytest.mark.slow), "small"]
+)
 def test_most_rows_may_weigh_nothing(preset, mixed_table, tiny_settings):
     # Batches without a single row that counts must not divide by zero.
     weights = np.zeros(120)
