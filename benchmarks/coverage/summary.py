@@ -1,12 +1,15 @@
 """Write ``results.json`` and the tables of the README from the records of ``run.py``.
 
 python benchmarks/coverage/summary.py RECORDS ...
+
+What the records do not hold stays as it is: tables of other mechanisms, results of other methods.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -20,6 +23,8 @@ from tabsoda.evaluation.coverage import count_coverage
 
 HERE = Path(__file__).resolve().parent
 KINDS = ("mean", "proportion", "quantile", "linear", "logistic")
+# A mechanism's name, and its table below.
+_SECTION = r"^([A-Z]+)\n\n((?:\|.*\n)+)"
 
 
 def summarise(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -141,17 +146,21 @@ def main() -> None:
     lines = [line for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
     records = [json.loads(line) for line in lines]
     rows = summarise(records)
+    keys = ("method", "population", "mechanism")
+    found = {tuple(row[key] for key in keys) for row in rows}
+    earlier = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
+    rows += [row for row in earlier if tuple(row[key] for key in keys) not in found]
     rows.sort(key=lambda row: (row["method"], list(COLUMNS).index(row["population"])))
     write_json(HERE / "results.json", rows)
     rows = summarise(shared(records))
     readme = HERE / "README.md"
     head, rest = readme.read_text(encoding="utf-8").split("<!-- results -->")
-    tail = rest.split("<!-- end of results -->")[1]
-    tables = "\n\n".join(
-        f"{mechanism.upper()}\n\n{table(rows, mechanism)}"
-        for mechanism in sorted({row["mechanism"] for row in rows})
-    )
-    text = f"{head}<!-- results -->\n\n{tables}\n\n<!-- end of results -->{tail}"
+    before, tail = rest.split("<!-- end of results -->")
+    tables = {name: body.rstrip() for name, body in re.findall(_SECTION, before, re.MULTILINE)}
+    for mechanism in {row["mechanism"] for row in rows}:
+        tables[mechanism.upper()] = table(rows, mechanism)
+    shown = "\n\n".join(f"{name}\n\n{tables[name]}" for name in sorted(tables))
+    text = f"{head}<!-- results -->\n\n{shown}\n\n<!-- end of results -->{tail}"
     readme.write_text(text, encoding="utf-8")
 
 

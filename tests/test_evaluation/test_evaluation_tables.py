@@ -248,6 +248,24 @@ def test_the_picture_shows_side_and_clarity(document):
     assert color == "#b2182b"
 
 
+def test_a_row_far_beyond_the_others_is_an_arrow_at_the_end_of_the_axis(document):
+    near = difference_plot(group(document["cells"]), "Ours", "mar", "mace")
+    for survey in ("third", "fourth", "fifth"):
+        document["cells"] += [_cell(survey, label, n) for label in SCORES for n in range(3)]
+    for cell in document["cells"]:
+        if cell["settings"]["survey"] == "fifth" and cell["settings"]["label"] == "Peer":
+            cell["metrics"]["all"]["mace"] += 100.0
+    far = difference_plot(group(document["cells"]), "Ours", "mar", "mace")
+    assert near.count("<path") == 0
+    [arrow] = re.findall(r'<path d="M([\d.]+) [^"]*l(-?\d+) ', far)
+    # The other rows keep most of the axis, and nothing leaves the picture.
+    assert far.count("<circle") == 9
+    assert max(x for x, _ in _dots(far)) > 40
+    right = max(float(x) for x in re.findall(r'x2="([\d.]+)"', far))
+    assert float(arrow[0]) == right <= 760
+    assert int(arrow[1]) > 0
+
+
 def test_a_picture_of_nothing_is_still_a_picture(document):
     series = group(document["cells"])
     assert _dots(difference_plot(series, "Ours", "mar", "rmse")) == []

@@ -17,6 +17,8 @@ from tabsoda.evaluation.tables import HEADINGS
 
 _WIDTH, _LABELS, _MARGIN = 760, 330, 24
 _ROW, _TOP = 18, 52
+# The axis ends here where some rows reach more than so many times as far as most do.
+_MOST, _FAR = 0.8, 2.0
 _BETTER, _WORSE, _UNCLEAR = "#1b7837", "#b2182b", "#666666"
 
 
@@ -40,7 +42,8 @@ def difference_plot(
     Returns
     -------
     str
-        An SVG document. Green: clearly better than the reference; red: clearly worse.
+        An SVG document. Green: clearly better than the reference; red: clearly worse. An arrow
+        stands for a dot beyond the axis.
     """
     chosen = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
     rows = [
@@ -51,7 +54,7 @@ def difference_plot(
         if one.survey == base.survey and one.title != base.title
         if (gap := one.minus(base, metric)).n
     ]
-    reach = max((_reach(gap) for _, gap in rows), default=0.0) * 1.08 or 1.0
+    reach = _axis_reach([_reach(gap) for _, gap in rows])
     height = _TOP + _ROW * len(rows) + 40
     better = "right" if METRICS[metric] else "left"
     parts = [
@@ -68,6 +71,20 @@ def difference_plot(
     return "\n".join([*parts, "</svg>", ""])
 
 
+def _axis_reach(reaches: list[float]) -> float:
+    """Return how far the axis goes: to all rows, or to most of them where few go much further.
+
+    Examples
+    --------
+    >>> round(_axis_reach([1.0, 1.5]), 2), round(_axis_reach([1.0, 1.0, 1.0, 1.0, 50.0]), 2)
+    (1.62, 2.16)
+    """
+    if not any(reaches):
+        return 1.0
+    most = float(np.quantile(reaches, _MOST, method="lower"))
+    return 1.08 * min(max(reaches), _FAR * most or max(reaches))
+
+
 def _reach(gap: PairedDifference) -> float:
     ends = [abs(end) for end in (gap.low, gap.high, gap.mean) if np.isfinite(end)]
     return max(ends)
@@ -75,7 +92,8 @@ def _reach(gap: PairedDifference) -> float:
 
 def _x(value: float, reach: float) -> float:
     left, right = _LABELS, _WIDTH - _MARGIN
-    return round(left + (right - left) * (value / reach + 1) / 2, 2)
+    share = min(max(value / reach, -1.0), 1.0)
+    return round(left + (right - left) * (share + 1) / 2, 2)
 
 
 def _axis(reach: float, height: int) -> list[str]:
@@ -104,5 +122,10 @@ def _row(label: str, gap: PairedDifference, y: float, reach: float, *, higher: b
             f'<line x1="{_x(gap.low, reach)}" x2="{_x(gap.high, reach)}" y1="{y:.1f}" '
             f'y2="{y:.1f}" stroke="{color}" stroke-width="2"/>'
         )
-    parts.append(f'<circle cx="{_x(gap.mean, reach)}" cy="{y:.1f}" r="3.5" fill="{color}"/>')
+    at = _x(gap.mean, reach)
+    if abs(gap.mean) <= reach:
+        parts.append(f'<circle cx="{at}" cy="{y:.1f}" r="3.5" fill="{color}"/>')
+    else:
+        tip = 8 if gap.mean > 0 else -8
+        parts.append(f'<path d="M{at} {y - 4:.1f}v8l{tip} -4z" fill="{color}"/>')
     return parts

@@ -18,6 +18,8 @@ from tabsoda.evaluation.replications import summarise
 from tabsoda.evaluation.tables import HEADINGS
 
 _PANEL, _HEIGHT, _LEFT, _BOTTOM, _TOP = 380, 300, 64, 44, 46
+# So many texts find a place in a panel of that size; it grows with the root of their number.
+_ROOM = 11
 _OURS, _OTHERS = "#1b7837", "#4d4d4d"
 _RADIUS, _LINE, _CHARACTER = 4, 14, 6.8
 _SWEEPS = 3
@@ -52,15 +54,17 @@ def frontier_plot(
         of, such as the mode, are left out.
     """
     chosen = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
-    width = _PANEL * len(metrics)
+    points = [[p for p in _points(chosen, metric) if p.seconds > 0.5] for metric in metrics]
+    growth = max(1.0, max(map(len, points)) / _ROOM) ** 0.5
+    panel, height = round(_PANEL * growth), round(_HEIGHT * growth)
+    width = panel * len(metrics)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_HEIGHT}" '
-        f'width="{width}" height="{_HEIGHT}" font-family="sans-serif" font-size="12">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" font-family="sans-serif" font-size="12">'
     ]
-    for number, metric in enumerate(metrics):
-        points = [p for p in _points(chosen, metric) if p.seconds > 0.5]
-        if points:
-            parts += _panel(points, metric, number * _PANEL)
+    for number, (metric, found) in enumerate(zip(metrics, points, strict=True)):
+        if found:
+            parts += _panel(found, metric, number * panel, panel, height)
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -85,7 +89,9 @@ def _short(title: str) -> str:
     return title.replace(", skips a level", "").replace(", skips blank", " (blind)")
 
 
-def _panel(points: list[_Point], metric: str, left: float) -> list[str]:
+def _panel(
+    points: list[_Point], metric: str, left: float, width: float, height: float
+) -> list[str]:
     times = [math.log10(p.seconds) for p in points]
     low_x, high_x = min(times) - 0.15, max(times) + 0.55
     values = [p.value for p in points]
@@ -93,7 +99,7 @@ def _panel(points: list[_Point], metric: str, left: float) -> list[str]:
     low_y, high_y = min(values) - pad, max(values) + pad
     if not METRICS[metric]:
         low_y, high_y = high_y, low_y
-    right, bottom = left + _PANEL - 16, _HEIGHT - _BOTTOM
+    right, bottom = left + width - 16, height - _BOTTOM
 
     def x(seconds: float) -> float:
         share = (math.log10(seconds) - low_x) / (high_x - low_x)
@@ -105,7 +111,7 @@ def _panel(points: list[_Point], metric: str, left: float) -> list[str]:
     parts = [
         f'<text x="{left + _LEFT}" y="24" font-size="14">{HEADINGS[metric]}, better upwards</text>',
         f'<path d="M{left + _LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#888888"/>',
-        f'<text x="{(left + _LEFT + right) / 2}" y="{_HEIGHT - 8}" text-anchor="middle" '
+        f'<text x="{(left + _LEFT + right) / 2}" y="{height - 8}" text-anchor="middle" '
         'fill="#666666">seconds a table (log scale)</text>',
     ]
     for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500):
@@ -192,5 +198,9 @@ def _places(spot: tuple[float, float], text: str) -> list[Box]:
         (x + gap, y),
         (x - _RADIUS, y - gap - _LINE),
         (x - _RADIUS, y + gap),
+        (x - gap - width, y - _LINE),
+        (x - gap - width, y),
+        (x - width + _RADIUS, y - gap - _LINE),
+        (x - width + _RADIUS, y + gap),
     ]
     return [Box(round(a, 1), round(b, 1), round(a + width, 1), b + _LINE) for a, b in corners]
