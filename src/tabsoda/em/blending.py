@@ -35,7 +35,7 @@ class UsualShares(NamedTuple):
         return np.where(ordered, self.ordinals, self.nominals)
 
 
-# Proportional odds are nearer to the truth of ordinals than other regressions to that of others.
+# Why ordinals begin with more of the regressions: docs/decisions/0008-regressions.md.
 USUAL_SHARES = {
     "tree experts": UsualShares(nominals=0.5, ordinals=0.5, numbers=0.5),
     "regressions": UsualShares(nominals=0.3, ordinals=0.5, numbers=0.3),
