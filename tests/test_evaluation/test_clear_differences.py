@@ -63,10 +63,13 @@ def test_variants_of_the_reference_are_no_baselines():
     assert not against_table(found, "Ours").rows
 
 
-def test_one_replication_has_no_interval_and_is_not_counted():
-    every = series({"a": shifted(accuracy=0.05)})
+@pytest.mark.parametrize(("surveys", "lines"), [("a", 0), ("ab", 1)])
+def test_one_replication_has_an_interval_over_surveys_alone(surveys, lines):
+    every = series({name: shifted(mace=0.1 + 0.001 * ord(name)) for name in surveys})
     single = group(cell for one in every for number, cell in one.cells.items() if number == 0)
-    assert not clear_table(single, "Ours").rows
+    found = texts(clear_table(single, "Ours"))
+    # Distance is clear, accuracy the same on both: no spread at all.
+    assert [line[2:] for line in found] == [["0", "0", "0", "2", "1", "1"]] * lines
 
 
 def test_p_is_that_of_the_paired_t_test():

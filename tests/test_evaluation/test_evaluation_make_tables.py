@@ -73,3 +73,17 @@ def test_results_need_both_markers(script):
     with pytest.raises(script.InputError, match="does not end them"):
         script.fill_results("<!-- results:begin -->\n", {})
     assert script.fill_results("nothing marked", {}) == "nothing marked"
+
+
+def test_medians_are_compared_with_methods_that_ran_as_often(script):
+    def cell(label, mechanism, mode, median):
+        settings = {"survey": "s", "mechanism": mechanism, "track": "resolved", "label": label}
+        settings |= {"skip_view": "own", "method": label, "replication": 0}
+        return {"settings": settings, "metrics": {"all": {"mace": mode, "mace_median": median}}}
+
+    cells = [cell("Ours", "mar", 0.7, 0.4), cell("Ours", "mnar", 0.9, 0.5)]
+    cells += [cell("Peer", "mar", 0.5, 0.45), cell("Peer", "mnar", 0.7, 0.55)]
+    cells += [cell("Once", "mar", 0.1, 0.1)]
+    [[*line]] = script.median_table(cells, ours="Ours").rows
+    # Ours is off by 0.45 on average, the peer by 0.6 and 0.5.
+    assert [entry.text for entry in line] == ["Peer", "0.600", "-25.0 %", "0.500", "-10.0 %"]

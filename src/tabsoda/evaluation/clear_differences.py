@@ -6,25 +6,28 @@ the method that is being proposed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from tabsoda.evaluation.collected import Series
+from tabsoda.evaluation.collected import Series, over_surveys
 from tabsoda.evaluation.imputation_metrics import METRICS
-from tabsoda.evaluation.replications import PairedDifference, paired_difference
+from tabsoda.evaluation.replications import PairedDifference
 from tabsoda.evaluation.table_formats import Entry, Table
 from tabsoda.evaluation.tables import ABLATION, HEADINGS, MEAN_METRICS
 
-_EVERY_SURVEY = ""
-
 
 class Difference(NamedTuple):
-    """A method minus the reference in one metric, under one condition."""
+    """A method minus the reference in one metric.
 
-    survey: str
-    mechanism: str
-    track: str
-    title: str
+    Attributes
+    ----------
+    series : Series
+        The method's, on one survey or, where it is over surveys, on the first of them.
+    metric : str
+    gap : PairedDifference
+    """
+
+    series: Series
     metric: str
     gap: PairedDifference
 
@@ -36,22 +39,20 @@ class Difference(NamedTuple):
 
 def clear_table(series: Sequence[Series], reference: str) -> Table:
     """Count clear differences of every baseline to a method, survey by survey and over surveys."""
-    within = differences(series, reference)
-    over = over_surveys(within)
+    counted = (survey_differences(series, reference), overall_differences(series, reference))
+    lines = dict.fromkeys((one.series.track, one.series.title) for some in counted for one in some)
     rows = []
-    lines = dict.fromkeys((one.track, one.title) for one in within)
-    for track, title in sorted(lines, key=lambda line: line[0]):
-        entries = [Entry(title), Entry(track)]
-        for several in (within, over):
-            mine = [one for one in several if (one.track, one.title) == (track, title)]
+    for line in sorted(lines, key=lambda line: line[0]):
+        entries = [Entry(line[1]), Entry(line[0])]
+        for several in counted:
+            mine = [one for one in several if (one.series.track, one.series.title) == line]
             clear = [one for one in mine if one.gap.is_clear]
             theirs = sum(one.favours_method for one in clear)
-            counts = (len(mine), len(clear) - theirs, theirs)
-            entries += [Entry(f"{count:,}") for count in counts]
+            entries += [Entry(f"{n:,}") for n in (len(mine), len(clear) - theirs, theirs)]
         rows.append(tuple(entries))
     favoured = (f"for {reference}", "for the method")
-    counted = ("Survey by survey", *favoured, "Over surveys", *favoured)
-    header = ("Method", "Followers of hidden gates", *counted)
+    counts = ("Survey by survey", *favoured, "Over surveys", *favoured)
+    header = ("Method", "Followers of hidden gates", *counts)
     note = (
         "How many paired differences have a 95 % t interval, and in how many of them it excludes "
         f"zero; every mechanism, {len(MEAN_METRICS)} metrics."
@@ -61,14 +62,12 @@ def clear_table(series: Sequence[Series], reference: str) -> Table:
 
 def against_table(series: Sequence[Series], reference: str) -> Table:
     """List the differences survey by survey that are clearly in favour of a baseline."""
-    every = differences(series, reference)
+    every = survey_differences(series, reference)
     rows = []
-    for one in every:
-        if one.gap.is_clear and one.favours_method:
-            gap = one.gap
-            text = f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
-            names = (one.survey, one.mechanism.upper(), one.track, one.title, HEADINGS[one.metric])
-            rows.append((*map(Entry, names), Entry(text), Entry(f"{gap.p_value:.3f}")))
+    for own, metric, gap in (one for one in every if one.gap.is_clear and one.favours_method):
+        text = f"{gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}]"
+        names = (own.survey, own.mechanism.upper(), own.track, own.title, HEADINGS[metric])
+        rows.append((*map(Entry, names), Entry(text), Entry(f"{gap.p_value:.3f}")))
     header = ("Survey", "Mechanism", "Followers", "Method", "Metric", "Difference", "p")
     note = (
         f"{len(rows):,} of {len(every):,} differences to {reference}, by 95 % t intervals of each "
@@ -78,27 +77,26 @@ def against_table(series: Sequence[Series], reference: str) -> Table:
     return Table(title, header, tuple(rows), note, left=5)
 
 
-def differences(series: Iterable[Series], reference: str) -> list[Difference]:
+def survey_differences(series: Sequence[Series], reference: str) -> list[Difference]:
     """Return every baseline's differences that have an interval, survey by survey."""
-    every = list(series)
-    bases = {one.condition: one for one in every if one.label == reference}
+    bases = {one.condition: one for one in series if one.label == reference}
     return [
-        Difference(*one.condition, one.title, metric, gap)
-        for one in every
+        Difference(one, metric, gap)
+        for one in series
         if one.method not in ABLATION and one.condition in bases
         for metric in MEAN_METRICS
         if (gap := one.minus(bases[one.condition], metric)).n > 1
     ]
 
 
-def over_surveys(within: Iterable[Difference]) -> list[Difference]:
-    """Average over surveys, each survey one unit; what two surveys or more have."""
-    groups: dict[tuple[str, str, str, str], list[float]] = {}
-    for one in within:
-        key = (one.mechanism, one.track, one.title, one.metric)
-        groups.setdefault(key, []).append(one.gap.mean)
-    return [
-        Difference(_EVERY_SURVEY, *key, paired_difference(gaps, [0.0] * len(gaps)))
-        for key, gaps in groups.items()
-        if len(gaps) > 1
-    ]
+def overall_differences(series: Sequence[Series], reference: str) -> list[Difference]:
+    """Return every baseline's differences over surveys that have an interval."""
+    found = []
+    for mechanism, track in dict.fromkeys((one.mechanism, one.track) for one in series):
+        here = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
+        bases = {one.survey: one for one in here if one.label == reference}
+        for title in dict.fromkeys(one.title for one in here if one.method not in ABLATION):
+            own = [one for one in here if one.title == title]
+            gaps = ((metric, over_surveys(own, bases, metric)) for metric in MEAN_METRICS)
+            found += [Difference(own[0], metric, gap) for metric, gap in gaps if gap.n > 1]
+    return found

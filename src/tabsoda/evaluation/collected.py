@@ -84,5 +84,22 @@ def group(cells: Iterable[dict[str, Any]]) -> list[Series]:
     ]
 
 
+def over_surveys(
+    series: Iterable[Series], bases: Mapping[str, Series], metric: str
+) -> PairedDifference:
+    """Compare a method with another over surveys, each survey one unit.
+
+    Parameters
+    ----------
+    series : iterable of Series
+        Of one method under one mechanism and track.
+    bases : mapping of str to Series
+        What it is compared with, by survey; other surveys are left out.
+    metric : str
+    """
+    gaps = [one.minus(bases[one.survey], metric).mean for one in series if one.survey in bases]
+    return paired_difference(gaps, [0.0] * len(gaps))
+
+
 def _number(value: float | None) -> float:
     return _NAN if value is None else float(value)

@@ -41,15 +41,15 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     Names are ``mar`` (mean ± SD), ``mar-se`` (mean ± SE), ``mar-gates``, ``mar-others``,
     ``mar-probabilities``, ``mar-mean``, ``mar-mean-others``, ``mar-ablation``,
     ``mar-differences`` and ``mar-overall``; for the other track ``mar-unresolved`` and so on.
-    ``clear`` and ``against`` are of all mechanisms, where there is more than one replication.
+    ``clear`` and ``against`` are of all mechanisms, where any difference has an interval.
     """
     series = _in_order(document)
     tables: dict[str, Table] = {}
     for mechanism, track in dict.fromkeys((one.mechanism, one.track) for one in series):
         tables |= _condition_tables(series, mechanism, track)
     reference = reference_label(series)
-    if reference is not None and any(len(one.cells) > 1 for one in series):
-        tables["clear"] = clear_table(series, reference)
+    if reference is not None and (clear := clear_table(series, reference)).rows:
+        tables["clear"] = clear
         tables["against"] = against_table(series, reference)
     size = _size(document.get("study") or {})
     return {name: replace(table, title=table.title + size) for name, table in tables.items()}

@@ -11,14 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tabsoda.evaluation.collected import Series
+from tabsoda.evaluation.collected import Series, over_surveys
 from tabsoda.evaluation.imputation_metrics import METRICS
-from tabsoda.evaluation.replications import (
-    PairedDifference,
-    Summary,
-    paired_difference,
-    summarise,
-)
+from tabsoda.evaluation.replications import PairedDifference, Summary, summarise
 from tabsoda.evaluation.table_formats import Entry, Table
 
 # The columns of the paper's tables, in its order.
@@ -180,15 +175,9 @@ def overall_table(
     bases = {one.survey: one for one in chosen if one.label == reference}
     rows = []
     for title in dict.fromkeys(one.title for one in chosen if one.label != reference):
-        entries = [Entry(title)]
-        for metric in metrics:
-            gaps = [
-                one.minus(bases[one.survey], metric).mean
-                for one in chosen
-                if one.title == title and one.survey in bases
-            ]
-            entries.append(_gap_entry(paired_difference(gaps, [0.0] * len(gaps))))
-        rows.append(tuple(entries))
+        own = [one for one in chosen if one.title == title]
+        gaps = (over_surveys(own, bases, metric) for metric in metrics)
+        rows.append((Entry(title), *map(_gap_entry, gaps)))
     name = mechanism.upper() + _TRACKS[track]
     note = (
         f"Method minus {reference}, averaged over replications within each survey: mean over "
