@@ -33,13 +33,16 @@ def main() -> None:
             for one in found:
                 kept.setdefault(repr(sorted(one["settings"].items(), key=str)), one)
     study = load_study(options.study)
-    asked = [
-        one for one in cells.values() if any(_fits(one, entry, study) for entry in study.methods)
-    ]
-    left = [one for key, one in failures.items() if key not in cells]
+    asked = [one for one in cells.values() if _is_asked(one, study)]
+    left = [one for key, one in failures.items() if key not in cells and _is_asked(one, study)]
     content = {"study": study.model_dump(mode="json"), "cells": asked, "failures": left}
     write_json(options.results, content)
     print(f"{len(asked)} cells, {len(left)} failures are in {options.results}")
+
+
+def _is_asked(cell: dict, study: Study) -> bool:
+    """Say whether a study asks for a result."""
+    return any(_fits(cell, entry, study) for entry in study.methods)
 
 
 def _fits(cell: dict, entry: MethodEntry, study: Study) -> bool:
