@@ -47,7 +47,7 @@ def main() -> None:
     for path in sorted(RESULTS.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         found = study_tables(document)
-        if path.stem == "standard":
+        if path.stem in ("standard", "many"):
             found["median"] = median_table(document["cells"])
         tables |= {f"{path.stem}/{name}": table for name, table in found.items()}
         _write(path.stem, list(found.values()))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from tabsoda.evaluation.clear_differences import against_table, clear_table
+from tabsoda.evaluation.clear_differences import against_table, clear_by_survey_table, clear_table
 from tabsoda.evaluation.collected import group
 from tabsoda.evaluation.imputation_metrics import METRICS
 from tabsoda.evaluation.replications import paired_difference
@@ -44,6 +44,16 @@ def test_differences_are_counted_for_whom_they_favour():
     [line] = texts(clear_table(found, "Ours"))
     # Distance favours ours on both, accuracy the peer on one; its mean over surveys is 0.
     assert line == ["Peer, skips a level", "resolved", "4", "3", "1", "2", "1", "0"]
+
+
+def test_differences_are_counted_by_survey():
+    found = series({"a": shifted(mace=0.1, accuracy=0.05), "b": shifted(mace=0.1), "c": shifted()})
+    lines = texts(clear_by_survey_table(found, "Ours"))
+    assert lines == [
+        ["a", "resolved", "2", "1", "1"],
+        ["b", "resolved", "2", "1", "0"],
+        ["c", "resolved", "2", "0", "0"],
+    ]
 
 
 def test_what_is_clearly_against_the_reference_is_listed():

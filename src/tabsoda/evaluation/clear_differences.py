@@ -6,7 +6,7 @@ the method that is being proposed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tabsoda.evaluation.collected import Series, over_surveys
@@ -14,6 +14,11 @@ from tabsoda.evaluation.imputation_metrics import METRICS
 from tabsoda.evaluation.replications import PairedDifference
 from tabsoda.evaluation.table_formats import Entry, Table
 from tabsoda.evaluation.tables import ABLATION, HEADINGS, MEAN_METRICS
+
+_COUNTED = (
+    "How many paired differences have a 95 % t interval, and in how many of them it excludes "
+    f"zero; every mechanism, {len(MEAN_METRICS)} metrics."
+)
 
 
 class Difference(NamedTuple):
@@ -46,18 +51,39 @@ def clear_table(series: Sequence[Series], reference: str) -> Table:
         entries = [Entry(line[1]), Entry(line[0])]
         for several in counted:
             mine = [one for one in several if (one.series.track, one.series.title) == line]
-            clear = [one for one in mine if one.gap.is_clear]
-            theirs = sum(one.favours_method for one in clear)
-            entries += [Entry(f"{n:,}") for n in (len(mine), len(clear) - theirs, theirs)]
+            entries += _counts(mine)
         rows.append(tuple(entries))
     favoured = (f"for {reference}", "for the method")
     counts = ("Survey by survey", *favoured, "Over surveys", *favoured)
     header = ("Method", "Followers of hidden gates", *counts)
-    note = (
-        "How many paired differences have a 95 % t interval, and in how many of them it excludes "
-        f"zero; every mechanism, {len(MEAN_METRICS)} metrics."
+    return Table(f"Clear differences to {reference}", header, tuple(rows), _COUNTED)
+
+
+def clear_by_survey_table(series: Sequence[Series], reference: str) -> Table:
+    """Count clear differences of all baselines to a method on each survey."""
+    every = survey_differences(series, reference)
+    lines = dict.fromkeys((one.series.track, one.series.survey) for one in every)
+    rows = tuple(
+        (
+            Entry(survey),
+            Entry(track),
+            *_counts(
+                one for one in every if (one.series.track, one.series.survey) == (track, survey)
+            ),
+        )
+        for track, survey in sorted(lines)
     )
-    return Table(f"Clear differences to {reference}", header, tuple(rows), note)
+    favoured = (f"for {reference}", "for another method")
+    header = ("Survey", "Followers of hidden gates", "Differences", *favoured)
+    return Table(f"Clear differences to {reference}, by survey", header, rows, _COUNTED)
+
+
+def _counts(differences: Iterable[Difference]) -> list[Entry]:
+    """Return how many there are, and how many of them are clear for the reference and against."""
+    every = list(differences)
+    clear = [one for one in every if one.gap.is_clear]
+    theirs = sum(one.favours_method for one in clear)
+    return [Entry(f"{n:,}") for n in (len(every), len(clear) - theirs, theirs)]
 
 
 def against_table(series: Sequence[Series], reference: str) -> Table:

@@ -15,7 +15,11 @@ from typing import Any
 from tabsoda._internal.files import write_json, write_text
 from tabsoda.errors import InputError
 from tabsoda.evaluation.cells import without_nan
-from tabsoda.evaluation.clear_differences import against_table, clear_table
+from tabsoda.evaluation.clear_differences import (
+    against_table,
+    clear_by_survey_table,
+    clear_table,
+)
 from tabsoda.evaluation.collected import Series, group
 from tabsoda.evaluation.difference_plot import difference_plot
 from tabsoda.evaluation.frontier_plot import frontier_plot
@@ -41,7 +45,8 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     Names are ``mar`` (mean ± SD), ``mar-se`` (mean ± SE), ``mar-gates``, ``mar-others``,
     ``mar-probabilities``, ``mar-mean``, ``mar-mean-others``, ``mar-ablation``,
     ``mar-differences`` and ``mar-overall``; for the other track ``mar-unresolved`` and so on.
-    ``clear`` and ``against`` are of all mechanisms, where any difference has an interval.
+    ``clear``, and ``clear-by-survey`` and ``against``, where replications give single surveys an
+    interval, are of all mechanisms.
     """
     series = _in_order(document)
     tables: dict[str, Table] = {}
@@ -50,7 +55,9 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
     reference = reference_label(series)
     if reference is not None and (clear := clear_table(series, reference)).rows:
         tables["clear"] = clear
-        tables["against"] = against_table(series, reference)
+        if (by_survey := clear_by_survey_table(series, reference)).rows:
+            tables["clear-by-survey"] = by_survey
+            tables["against"] = against_table(series, reference)
     size = _size(document.get("study") or {})
     return {name: replace(table, title=table.title + size) for name, table in tables.items()}
 
