@@ -200,6 +200,13 @@ def test_a_study_gives_all_its_tables_in_its_order(document):
     assert "unresolved" in tables["mar-unresolved"].title
 
 
+def test_single_surveys_are_counted_where_replications_give_them_an_interval(document):
+    once = [c for c in document["cells"] if c["settings"]["replication"] == 0]
+    counted = {"clear", "clear-by-survey", "against"}
+    assert counted & set(study_tables(document)) == counted
+    assert counted & set(study_tables(document | {"cells": once})) == {"clear"}
+
+
 def test_titles_say_how_much_of_the_surveys_was_taken(document):
     whole = study_tables(document | {"study": document["study"] | {"rows": None, "columns": None}})
     some = study_tables(document | {"study": document["study"] | {"rows": 1000, "columns": 40}})
