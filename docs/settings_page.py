@@ -18,9 +18,9 @@ PRESETS = ("fast", "balanced", "best", "small", "path", "nsduh")
 OPENING = """# Settings
 
 What the imputer can be told, and what each quality and preset chooses. `fast`, `balanced` (the
-default) and `best` are [qualities](guides/quality.md), whose steps and width then follow the size
-of the table; `path` and `nsduh` are the paper's, and `small` is the paper's network on a laptop.
-In Python:
+default) and `best` are [qualities](guides/quality.md), whose steps, width, trees and regressions
+then follow the size of the table; `path` and `nsduh` are the paper's, and `small` is the paper's
+network on a laptop. In Python:
 
 ```python
 from tabsoda import TabSODAImputer
