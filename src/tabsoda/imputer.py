@@ -18,7 +18,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputer_files import KeptParts
-from tabsoda.imputer_input import prepare
+from tabsoda.imputer_input import prepare, unmasked
 from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
 from tabsoda.routing.route_model import RouteModels
@@ -127,8 +127,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         y: None = None,
         *,
         skip_mask: Any = None,
-        sample_weight: NDArray[np.float64] | None = None,
-        checkpoint: Path | None = None,
+        sample_weight: Any = None,
+        checkpoint: str | Path | None = None,
         report: Report | None = None,
     ) -> TabSODAImputer:
         """Learn from a survey.
@@ -142,7 +142,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             True where a question was not applicable.
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows in the loss.
-        checkpoint : Path, optional
+        checkpoint : path, optional
             Folder for the state after each round; see :meth:`tabsoda.em.engine.Engine.fit`.
         report : callable, optional
             Called as ``report(done, total, what)`` while the fit runs.
@@ -159,6 +159,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
                 "The parameter skips='mine' looks for rules, but rules are given already",
                 next_step="Leave out skips='mine', or leave out rules",
             )
+        X = unmasked(X)
         is_named = self._validate(X, reset=True)
         prepared = prepare(X, self.description, skip_mask, None if self._mines else self.rules)
         if not is_named and prepared.survey is not None:
@@ -166,14 +167,13 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         self.rules_ = self.rules
         if self._mines:
             prepared, self.rules_ = prepared.mined(report)
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.engine_ = Engine.fit(
             prepared.table,
             self.settings_for(*prepared.table.shape),
             seed=seed,
             device=self.device,
-            row_weights=weights,
-            checkpoint=checkpoint,
+            row_weights=sample_weight,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
             report=report,
         )
         self.routes_ = None
@@ -237,6 +237,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             raise InputError(
                 "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
             )
+        X = unmasked(X)
         self._validate(X, reset=False)
         prepared = prepare(X, self.schema_, skip_mask, self.rules_)
         decided = EventLog()
@@ -357,6 +358,10 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             X = check_array(
                 X, dtype=dtype, ensure_all_finite="allow-nan", estimator=self, input_name="X"
             )
+        else:
+            from tabsoda.reading.raw import refuse_odd_names
+
+            refuse_odd_names(X.columns if hasattr(X, "columns") else X.column_names)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return True
 

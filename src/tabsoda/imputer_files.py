@@ -63,6 +63,7 @@ class KeptParts:
             "n_imputations": int(self.n_imputations),
             "skips": self.skips,
             "gate_policy": self.gate_policy,
+            "files": [name for name in (_SCHEMA, _RULES, _ROUTES) if (folder / name).exists()],
         }
         write_json(folder / _TEXT, content)
 
@@ -75,6 +76,7 @@ class KeptParts:
         try:
             content = json.loads((folder / _TEXT).read_text(encoding="utf-8"))
             names = content["feature_names"]
+            _refuse_lost_files(folder, content)
             return cls(
                 load_schema(folder / _SCHEMA) if (folder / _SCHEMA).exists() else None,
                 RuleSet.from_toml(folder / _RULES) if (folder / _RULES).exists() else None,
@@ -95,3 +97,18 @@ class KeptParts:
                 expected="a model as save writes it",
                 next_step="Save the model again, or fit it again",
             ) from error
+
+
+def _refuse_lost_files(folder: Path, content: dict[str, Any]) -> None:
+    """Raise where a file that was saved is gone: without it codes and skips would be answers."""
+    # Models saved before the files were listed: what they cannot have been without.
+    needed = {_SCHEMA: content["feature_names"] is not None, _RULES: content["skips"] == "mine"}
+    files = content.get("files", [name for name, was_saved in needed.items() if was_saved])
+    for name in files:
+        if not (folder / name).exists():
+            raise InputError(
+                f"The model in '{folder}' is not whole",
+                found=f"no file '{name}'",
+                expected="all files that save wrote",
+                next_step="Copy the whole folder, or save the model again",
+            )

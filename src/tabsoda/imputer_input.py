@@ -57,6 +57,13 @@ class PreparedTable:
 
     def with_rules(self, rules: Any) -> PreparedTable:
         """Return the table with what rules skip marked."""
+        if not hasattr(rules, "apply"):
+            raise InputError(
+                "The parameter rules is not usable",
+                found=type(rules).__name__,
+                expected="a RuleSet",
+                next_step="Read a file of rules by RuleSet.from_toml",
+            )
         known = self.table.states.skipped
         return replace(self.with_states(rules.apply(self.table)), known_skips=known)
 
@@ -73,6 +80,34 @@ class PreparedTable:
         rules = RuleSet.from_mined(found, self.table.columns, origin)
         known = self.table.states.skipped
         return replace(self.with_states(found.states), known_skips=known), rules
+
+
+def unmasked(X: Any) -> Any:
+    """Return a masked array with its masked cells blank; anything else as it is.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.masked_less([[1, -9]], 0)).tolist()
+    [[1.0, nan]]
+    """
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if X.dtype.kind in "fiub":
+        # The smallest type of floats that holds them all.
+        values, blank = np.array(X.data, dtype=np.result_type(X.dtype, np.float16)), np.nan
+    else:
+        values, blank = np.array(X.data, dtype=object), None
+    values[np.ma.getmaskarray(X)] = blank
+    return values
+
+
+def _is_blank(value: Any) -> bool:
+    """Whether a cell of an array of objects holds nothing: None, NaN, or pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        # What is neither equal to itself nor not: NA.
+        return True
 
 
 def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTable:
@@ -135,8 +170,7 @@ def _array_frame(X: Any) -> Any:
         )
     names = [f"x{number}" for number in range(values.shape[1])]
     if values.dtype == object:
-        # Texts beside blanks; what is not equal to itself is NaN, the blank of arrays.
-        lists = [[None if v != v else v for v in column] for column in values.T]
+        lists = [[None if _is_blank(v) else v for v in column] for column in values.T]
         return pl.DataFrame(dict(zip(names, lists, strict=True)), strict=False)
     frame = pl.DataFrame(values, schema=names)
     return frame.with_columns(pl.col(pl.Float32, pl.Float64).fill_nan(None))

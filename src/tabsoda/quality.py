@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from tabsoda.errors import InputError
 from tabsoda.settings import Settings
 
 QUALITIES = ("fast", "balanced", "best")
@@ -46,6 +48,13 @@ def settings_for(
     settings = Settings.preset(name)
     if name in QUALITIES:
         settings = settings.replace(**_sized(settings, n_rows, n_columns))
+    if changes is not None and not isinstance(changes, Mapping):
+        raise InputError(
+            "The settings are not usable",
+            found=repr(changes),
+            expected="groups of settings, such as {'em': {'rounds': 2}}",
+            next_step="A quality or a preset is named by the parameter of that name",
+        )
     return settings.replace(**(changes or {}))
 
 

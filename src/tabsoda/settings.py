@@ -8,6 +8,7 @@ values travel with the result.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -138,6 +139,12 @@ class Settings:
                 raise InputError(
                     f"There is no group of settings called '{group}'",
                     expected=f"one of {', '.join(known)}",
+                )
+            if not isinstance(changes, Mapping):
+                raise InputError(
+                    f"The settings of the group '{group}' are not usable",
+                    found=repr(changes),
+                    expected=f"names and values, such as {group}={{...}}",
                 )
             names = {item.name for item in fields(known[group])}
             unknown = sorted(set(changes) - names)

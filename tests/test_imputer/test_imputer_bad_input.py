@@ -1,5 +1,7 @@
 """Bad input ends in a clear error or a logged event, never in a silent change."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -311,6 +313,62 @@ def test_unknown_settings_and_presets(X):
         TabSODAImputer(preset="huge").fit(X)
     with pytest.raises(InputError, match=r"'em\.round'"):
         TabSODAImputer(settings={"em": {"round": 2}}).fit(X)
+
+
+@pytest.mark.parametrize("settings", [{"em": 3}, [1], "fast"])
+def test_settings_that_are_no_settings(settings, X):
+    with pytest.raises(InputError, match=r"settings .*not usable. Found: .*Expected: "):
+        TabSODAImputer(settings=settings).fit(X)
+
+
+def test_column_names_that_are_no_names(X):
+    with pytest.raises(InputError, match="Column 'a' occurs twice in the frame"):
+        imputer().fit(pd.DataFrame(X, columns=["a", "b", "a"]))
+    with pytest.raises(InputError, match=r"Found: 1 \(int\). Expected: texts throughout"):
+        imputer().fit(pd.DataFrame(X, columns=["a", 1, "b"]))
+
+
+def test_weights_that_are_texts(X):
+    with pytest.raises(InputError, match=r"sample weights are not usable. Found: .*'much'"):
+        imputer().fit(X, sample_weight=["much"] * len(X))
+
+
+def test_rules_are_read_before_they_are_given(X):
+    with pytest.raises(InputError, match=r"Found: str. Expected: a RuleSet.*RuleSet.from_toml"):
+        imputer(rules="rules.toml").fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e120, -1e155, 1e307])
+def test_numbers_too_large_to_square_are_named(scale, X):
+    frame = pd.DataFrame(X * [1.0, 1.0, scale], columns=["a", "b", "far"])
+    with pytest.raises(InputError, match=r"Column 'far' holds a number too large .*1e\+100"):
+        imputer(quality="fast").fit(frame)
+
+
+def test_a_file_where_a_folder_should_be(X, tmp_path):
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    fitted = imputer().fit(X, checkpoint=str(tmp_path / "rounds"))
+    for attempt in (lambda: imputer().fit(X, checkpoint=taken), lambda: fitted.save(taken)):
+        with pytest.raises(InputError, match=r"'.*taken' cannot be made. Found: a file"):
+            attempt()
+    assert taken.read_text() == "mine"
+
+
+@pytest.mark.parametrize("lost", ["survey.toml", "rules.toml"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_model_that_lost_a_file_is_not_used(lost, listed, tmp_path):
+    """Without its rules it would impute skips, without its description codes would be answers."""
+    survey = make_survey(n_rows=120, n_columns=12, seed=1)
+    imputer(skips="mine").fit(survey.to_frame()).save(tmp_path)
+    assert TabSODAImputer.load(tmp_path).rules_ is not None
+    if not listed:
+        content = json.loads((tmp_path / "imputer.json").read_text())
+        del content["files"]
+        (tmp_path / "imputer.json").write_text(json.dumps(content))
+    (tmp_path / lost).unlink()
+    with pytest.raises(InputError, match=f"is not whole. Found: no file '{lost}'"):
+        TabSODAImputer.load(tmp_path)
 
 
 def test_refused_answers_are_imputed_and_skip_codes_are_not():

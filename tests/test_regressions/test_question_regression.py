@@ -142,6 +142,21 @@ def test_donors_are_the_five_nearest_and_each_as_likely():
     assert (counts == 200).all()
 
 
+@pytest.mark.parametrize("unit", [1e-20, 1e-11, 1e-3, 1e15])
+def test_the_unit_of_a_number_does_not_change_who_donates(unit):
+    predictors = standard_normals(300)
+    answers = predictors @ [1.0, -0.5, 0.2] + standard_normals(300, 1, seed=5)[:, 0]
+    uniforms = np.random.default_rng(2).random(300)
+    drawn = [
+        fit_number(predictors, answers * one, None, np.random.default_rng(1)).draw(
+            predictors, uniforms
+        )
+        / one
+        for one in (1.0, unit)
+    ]
+    np.testing.assert_allclose(drawn[1], drawn[0], rtol=1e-12)
+
+
 def test_many_donors_are_thinned_evenly():
     predictors = standard_normals(9000, 1)
     answers = 3 * predictors[:, 0] + 0.01 * standard_normals(9000, 1, seed=4)[:, 0]

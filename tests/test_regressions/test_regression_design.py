@@ -182,3 +182,30 @@ def test_rare_levels_share_the_indicators_place():
     assert np.unique(shown, axis=0).shape[0] == 16
     # The most frequent level and all rare ones look alike.
     np.testing.assert_array_equal(shown[16:], np.tile(shown[0], (14, 1)))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_question_of_one_level_keeps_a_predictor_that_says_nothing(place):
+    columns = [Column("a", ColumnKind.CONTINUOUS), Column("b", ColumnKind.CONTINUOUS)]
+    columns.insert(place, Column("one", ColumnKind.NOMINAL, (7,)))
+    values = np.random.default_rng(0).normal(size=(50, 3))
+    values[:, place] = 0.0
+    design = Design.of(CodedTable.from_values(tuple(columns), values), values)
+    assert design.column_of.tolist() == [0, 1, 2]
+    assert (design.matrix(values, np.zeros(values.shape, dtype=bool))[:, place] == 0).all()
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-9, 1.0, 1e12])
+def test_numbers_are_standardised_in_whatever_unit_they_are_given(unit):
+    values = np.random.default_rng(0).normal(3, 2, size=(200, 1))
+    table = CodedTable.from_values((Column("a", ColumnKind.CONTINUOUS),), values * unit)
+    predictors = Design.of(table, table.values).block(0, table.values[:, 0])[:, 0]
+    standard = (values[:, 0] - values.mean()) / values.std()
+    np.testing.assert_allclose(predictors, standard, rtol=1e-9, atol=1e-9)
+
+
+def test_numbers_that_differ_by_rounding_alone_say_nothing():
+    values = np.full((200, 1), 1e6)
+    values[0] = np.nextafter(1e6, 2e6)
+    table = CodedTable.from_values((Column("a", ColumnKind.CONTINUOUS),), values)
+    assert (Design.of(table, values).block(0, values[:, 0]) == 0).all()

@@ -214,10 +214,14 @@ def test_bad_input_is_told_before_any_work(place, tmp_path):
     data = place / "survey.parquet"
     with pytest.raises(InputError, match=r"cannot be read in shards"):
         impute_shards(tmp_path / "survey.csv", None, tmp_path / "out")
-    with pytest.raises(InputError, match="rows in a shard"):
-        impute_shards(data, None, tmp_path / "out", shard_rows=0)
-    with pytest.raises(InputError, match="fit_rows"):
-        impute_shards(data, None, tmp_path / "out", fit_rows=1)
+    for shard_rows in (0, 10.5, "10"):
+        with pytest.raises(InputError, match="rows in a shard"):
+            impute_shards(data, None, tmp_path / "out", shard_rows=shard_rows)
+    for wrong in ({"fit_rows": 1}, {"m": "2"}, {"m": -1}):
+        with pytest.raises(InputError, match=f"parameter {next(iter(wrong))} is not usable"):
+            impute_shards(data, None, tmp_path / "out", **wrong)
+    with pytest.raises(InputError, match=r"Found: 'foo'. Expected: one of local, joblib, ray"):
+        impute_shards(data, None, tmp_path / "out", engine="foo")
     frame = pl.read_parquet(data)
     frame.with_row_index(".id").write_parquet(tmp_path / "named.parquet")
     with pytest.raises(InputError, match=r"\.id"):

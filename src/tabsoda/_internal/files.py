@@ -28,6 +28,19 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
         )
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder with its parents; raise where a file stands in the way."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError(
+            f"The folder '{folder}' cannot be made",
+            found="a file of that name, or in place of a folder above it",
+            expected="a folder, or nothing yet",
+            next_step="Choose another name, or move the file away",
+        ) from error
+
+
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Give a temporary path beside the target, moved into place only if the block succeeds."""

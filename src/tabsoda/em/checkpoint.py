@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from tabsoda._internal.files import atomic_path, write_json
+from tabsoda._internal.files import atomic_path, make_folder, write_json
 from tabsoda._version import __version__
 from tabsoda.em.loop import EMState
 from tabsoda.em.model import Model
@@ -44,6 +44,7 @@ class Checkpoint:
         seed: int,
         weights: NDArray[np.float64] | None,
     ) -> None:
+        make_folder(folder)
         self._tensors = folder / "round.safetensors"
         self._text = folder / "round.json"
         digest = hashlib.sha256(table.values.tobytes())
@@ -52,7 +53,6 @@ class Checkpoint:
         digest.update(json.dumps([__version__, columns, settings.to_dict(), seed]).encode())
         digest.update(b"" if weights is None else weights.tobytes())
         self._run = digest.hexdigest()
-        folder.mkdir(parents=True, exist_ok=True)
 
     def save(self, model: Model, state: EMState, events: EventLog) -> None:
         """Write the state of a finished round; a crash in between leaves the last one whole."""

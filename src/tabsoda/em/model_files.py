@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from tabsoda._internal.devices import resolve_device
-from tabsoda._internal.files import atomic_path, write_json
+from tabsoda._internal.files import atomic_path, make_folder, write_json
 from tabsoda._version import __version__
 from tabsoda.em.engine import Engine
 from tabsoda.em.estimating import Estimator
@@ -32,7 +32,7 @@ _TENSORS, _TEXT = "model.safetensors", "model.json"
 
 def save_engine(engine: Engine, folder: Path) -> None:
     """Write an engine to a folder, which is made where it does not exist."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     model = engine.model
     arrays, codec = model.codec.to_state()
     tensors = {f"codec.{k}": torch.from_numpy(np.ascontiguousarray(v)) for k, v in arrays.items()}

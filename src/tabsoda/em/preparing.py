@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,8 +42,12 @@ def without_cells(table: CodedTable, held_out: NDArray[np.bool_]) -> CodedTable:
     return CodedTable(table.columns, np.where(answered, table.values, np.nan), states)
 
 
+# The squares of larger numbers, summed over many rows, are none any more.
+_LARGEST = 1e100
+
+
 def check_table(table: CodedTable) -> None:
-    """Raise where there is too little to learn from."""
+    """Raise where there is too little to learn from, or a number too large to reckon with."""
     n_rows, n_columns = table.shape
     if n_rows < 2 or n_columns < 1:
         raise InputError(
@@ -55,11 +61,30 @@ def check_table(table: CodedTable) -> None:
             "The table has no answered cell",
             next_step="Check that missing codes were not declared for every value",
         )
+    with np.errstate(invalid="ignore"):
+        huge = (np.abs(table.values) > _LARGEST).any(axis=0)
+    if huge.any():
+        position = int(np.flatnonzero(huge)[0])
+        largest = float(np.nanmax(np.abs(table.values[:, position])))
+        raise InputError(
+            "holds a number too large to reckon with",
+            column=table.names[position],
+            found=f"{largest:g} or its negative",
+            expected=f"numbers of at most {_LARGEST:g}",
+            next_step="Give the column in larger units, or list the number as a missing code",
+        )
 
 
-def checked_weights(weights: NDArray[np.float64], table: CodedTable) -> NDArray[np.float64]:
+def checked_weights(weights: Any, table: CodedTable) -> NDArray[np.float64]:
     """Return the weights of the rows, or raise where they are not usable."""
-    weights = np.asarray(weights, dtype=np.float64)
+    try:
+        weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "The sample weights are not usable",
+            found=str(error),
+            expected="numbers of at least 0, one of them above 0",
+        ) from error
     if weights.shape != (table.shape[0],):
         raise InputError(
             "The sample weights do not fit the table",

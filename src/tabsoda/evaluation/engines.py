@@ -28,6 +28,22 @@ class Engine(StrEnum):
     RAY = "ray"
 
 
+def checked_engine(engine: Engine | str) -> Engine:
+    """Return the engine of a name; InputError where there is none.
+
+    Examples
+    --------
+    >>> checked_engine("ray")
+    <Engine.RAY: 'ray'>
+    """
+    try:
+        return Engine(engine)
+    except ValueError as error:
+        raise InputError(
+            "The engine is not known", found=repr(engine), expected=f"one of {', '.join(Engine)}"
+        ) from error
+
+
 class WorkerLost(TabSODAError):  # noqa: N818 - it names what happened
     """A worker died while it ran a task, again and again."""
 
@@ -60,7 +76,9 @@ def run_tasks(
     >>> sorted(run_tasks(max, [(1, 2), (5, 4)]))
     [(0, 2), (1, 5)]
     """
-    runner = {Engine.LOCAL: _local, Engine.JOBLIB: _joblib, Engine.RAY: _ray}[Engine(engine)]
+    runner = {Engine.LOCAL: _local, Engine.JOBLIB: _joblib, Engine.RAY: _ray}[
+        checked_engine(engine)
+    ]
     return runner(function, tasks, jobs)
 
 

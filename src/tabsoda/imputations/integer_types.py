@@ -77,7 +77,7 @@ def _limits(name: str, survey: Survey, original: Any) -> tuple[float, float] | N
         return None
     try:
         range_of = np.iinfo(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         # Integers of 128 bits hold every float that can occur.
         return None
     return _inside(range_of.min), _inside(range_of.max)

@@ -77,7 +77,9 @@ def _skip(series: pl.Series, column: Column, skipped: NDArray[np.bool_]) -> pl.S
     elif isinstance(code, str):
         # A letter of Stata or SAS: such cells are null in the frame.
         code = None
-    new = pl.Series(series.name, [code] * int(skipped.sum()), dtype=series.dtype, strict=False)
+    codes = [code] * int(skipped.sum())
+    series = _able_to_hold(series, codes)
+    new = pl.Series(series.name, codes, dtype=series.dtype, strict=False)
     return _scatter(series, np.flatnonzero(skipped), new)
 
 
@@ -86,6 +88,7 @@ def _fill(
 ) -> pl.Series:
     import polars as pl
 
+    codes: list[Any]
     if column.is_categorical:
         codes = [column.levels[int(value)] for value in values[filled]]
         if series.dtype in (pl.String, pl.Categorical) or isinstance(series.dtype, pl.Enum):
@@ -94,11 +97,33 @@ def _fill(
             codes = [bool(code) for code in codes]
     else:
         codes = values[filled].tolist()
-        if series.dtype.is_integer() and any(code != round(code) for code in codes):
+        if isinstance(series.dtype, pl.Enum):
+            # A number between the categories is none of them.
+            series = series.cast(pl.String)
+        if series.dtype in (pl.String, pl.Categorical):
+            codes = [_number_text(code) for code in codes]
+        elif series.dtype.is_integer() and any(code != round(code) for code in codes):
             series = series.cast(pl.Float64)
+    series = _able_to_hold(series, codes)
     # strict=False lets an integer code enter a float column and the other way round.
     new = pl.Series(series.name, codes, strict=False).cast(series.dtype)
     return _scatter(series, np.flatnonzero(filled), new)
+
+
+def _number_text(number: float) -> str:
+    """Write a number as a file of texts would: whole ones without a fraction."""
+    return str(int(number)) if number.is_integer() else str(number)
+
+
+def _able_to_hold(series: pl.Series, codes: list[Any]) -> pl.Series:
+    """Return the series; one that is blank throughout, and so of any type, in that of the codes."""
+    import polars as pl
+
+    if series.null_count() < len(series):
+        return series
+    given = pl.Series(codes, strict=False).dtype
+    is_other = series.dtype.is_numeric() and given == pl.String
+    return series.cast(given) if series.dtype == pl.Null or is_other else series
 
 
 def _scatter(series: pl.Series, rows: NDArray[np.intp], new: pl.Series) -> pl.Series:

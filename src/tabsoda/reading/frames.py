@@ -12,6 +12,9 @@ from tabsoda.reading.raw import RawTable, refuse_repeated_names
 from tabsoda.schema.codes import plain
 from tabsoda.schema.hints import ColumnHints
 
+# Categories without an order, numbers among them, are names.
+_UNORDERED = ColumnHints(measure="nominal")
+
 
 def is_frame(source: object) -> bool:
     """Whether narwhals knows the object as a data frame."""
@@ -58,6 +61,7 @@ def read_frame(frame: Any) -> RawTable:
         for column in table
         if isinstance(column.dtype, pl.Enum)
     }
+    hints |= {c.name: _UNORDERED for c in table if c.dtype == pl.Categorical}
     return RawTable(table, hints)
 
 
@@ -74,6 +78,7 @@ def _from_pandas(frame: Any) -> RawTable:
             levels = [c if isinstance(c, int | float | str) else str(c) for c in categories]
             values = [None if code < 0 else levels[code] for code in column.cat.codes]
             series.append(pl.Series(name, values, strict=False))
+            hints[name] = _UNORDERED
             if column.dtype.ordered:
                 hints[name] = ColumnHints(order=tuple(plain(level) for level in levels))
         else:
@@ -137,24 +142,34 @@ def like_input(table: pl.DataFrame, original: Any) -> Any:
     if isinstance(original, pl.DataFrame | pl.LazyFrame):
         types = original.collect_schema()
         return table.cast(
-            {c.name: types[c.name] for c in table if c.name in types and not _widened(c, types)}
+            {
+                c.name: types[c.name]
+                for c in table
+                if c.name in types and not _widened(c, types[c.name])
+            }
         )
     if nw.dependencies.is_pyarrow_table(original):
         known = [name for name in table.columns if name in original.schema.names]
         arrow = table.to_arrow()
+        read_types = pl.DataFrame(pl.from_arrow(original.schema.empty_table())).schema
         for name in known:
             position = arrow.schema.get_field_index(name)
             wanted = original.schema.field(name)
-            if table[name].dtype.is_float() and "int" in str(wanted.type):
+            if _widened(table[name], read_types[name]):
                 continue
             arrow = arrow.set_column(position, wanted, arrow.column(name).cast(wanted.type))
         return arrow
     return table
 
 
-def _widened(series: pl.Series, types: pl.Schema) -> bool:
-    """Whether integers had to become floats to hold what was imputed; casting would cut them."""
-    return series.dtype.is_float() and types[series.name].is_integer()
+def _widened(series: pl.Series, original: pl.DataType) -> bool:
+    """Whether a column had to change its type to hold what was imputed; casting back would fail.
+
+    Integers became floats; what was blank throughout, texts or numbers; categories, texts.
+    """
+    if series.dtype == pl.String:
+        return original.is_numeric() or original == pl.Null or isinstance(original, pl.Enum)
+    return original == pl.Null or (series.dtype.is_float() and original.is_integer())
 
 
 def _to_pandas(table: pl.DataFrame, original: Any) -> Any:
@@ -172,7 +187,13 @@ def _to_pandas(table: pl.DataFrame, original: Any) -> Any:
         if isinstance(dtype, pd.CategoricalDtype):
             texts = {str(c): c for c in dtype.categories}
             known = [v if v is None or v in dtype.categories else texts.get(str(v)) for v in values]
-            columns[name] = pd.Series(pd.Categorical(known, dtype=dtype), index=original.index)
+            whole = all((a is None) == (b is None) for a, b in zip(known, values, strict=True))
+            # What is none of the categories, such as a number between them, is kept as it is.
+            kept = pd.Categorical(known, dtype=dtype) if whole else values
+            columns[name] = pd.Series(kept, index=original.index)
+        elif dtype.kind in "iufb" and series.dtype == pl.String:
+            # Blank throughout when it came, and so read as numbers.
+            columns[name] = pd.Series(values, index=original.index)
         elif dtype.kind in "iu" and any(v is not None and v != round(v) for v in values):
             nullable = pd.api.types.is_extension_array_dtype(dtype)
             wide = "Float64" if nullable else "float64"

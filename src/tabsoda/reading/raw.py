@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -41,6 +43,20 @@ class RawTable:
     def hint(self, name: str) -> ColumnHints:
         """Return what the file says of a column; empty hints if nothing."""
         return self.hints.get(name, ColumnHints())
+
+
+def refuse_odd_names(names: Iterable[Any]) -> None:
+    """Raise if a frame's column names are of mixed types, or one occurs twice."""
+    names = list(names)
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd and len(odd) < len(names):
+        raise InputError(
+            "Some column names are texts and others are not",
+            found=f"{odd[0]!r} ({type(odd[0]).__name__})",
+            expected="texts throughout",
+            next_step="Rename the columns, in pandas by frame.columns.astype(str)",
+        )
+    refuse_repeated_names([str(name) for name in names], "")
 
 
 def refuse_repeated_names(names: list[str], source: str) -> None:

@@ -151,8 +151,8 @@ def _judge_unlisted(
             column=name,
             found=_listed([f"'{value}' ({count}x)" for value, count in counts.items()]),
             expected=expected,
-            next_step=f"{step}; or let all such values count as missing: unlisted='missing' in "
-            "Python, --unlisted missing on the command line",
+            next_step=f"{step}; or let all such values count as missing: read_survey with "
+            "unlisted='missing' in Python, --unlisted missing on the command line",
         )
     for name, column_coded in coded.items():
         if column_coded.blank_words:

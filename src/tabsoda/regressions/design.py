@@ -14,6 +14,8 @@ Numbers = NDArray[np.float64]
 
 # Rarer levels of a nominal question tell a regression little that it could rely on.
 _MOST_INDICATORS = 15
+# Answers that differ by no more than this share of their mean differ by rounding alone.
+_ALIKE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Design:
             if has_skips[position]:
                 middle[own[-1]], spread[own[-1]] = block[:, -1].mean(), block[:, -1].std()
         # What was the same for all has no slope that could be relied on where it differs.
-        spread[spread < 1e-9] = np.inf
+        spread[spread <= _ALIKE * np.abs(middle)] = np.inf
         return cls(weights, has_skips, column_of, middle, spread)
 
     def places(self, position: int) -> NDArray[np.intp]:
@@ -162,6 +164,8 @@ def _weights(kind: ColumnKind, n_levels: int, answers: Numbers) -> Numbers:
         return np.arange(n_levels, dtype=np.float64)[:, None]
     counts = np.bincount(answers[~np.isnan(answers)].astype(np.intp), minlength=n_levels)
     frequent = np.argsort(-counts, kind="stable")[1 : _MOST_INDICATORS + 1]
+    if not frequent.size:
+        return np.zeros((n_levels, 1))
     # A question that everybody answers alike keeps one predictor, which is 0 throughout.
     shown = np.sort(frequent[: max((counts[frequent] > 0).sum(), 1)])
     return np.asarray(np.arange(n_levels)[:, None] == shown[None, :], dtype=np.float64)

@@ -21,7 +21,8 @@ _RIDGE = 1.0
 _DONORS = 5
 # More donors than this are neighbours in all that a prediction can tell.
 _MOST_DONORS = 2000
-# Predictions that differ by less are the same: the last bits depend on how many rows are asked.
+# Predictions that differ by less, in units of the answers' spread, are the same: the last bits
+# depend on how many rows are asked.
 _DECIMALS = 9
 # Fewer rows than this are never drawn where there are more.
 _FEWEST_ROWS = 100
@@ -57,7 +58,7 @@ class NumberRegression:
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
         """Draw the answers of donors; see :class:`QuestionRegression`."""
-        predicted = np.round(self.expect(asked), _DECIMALS)
+        predicted = _rounded(self.expect(asked), self.donors_answers)
         nearest = nearest_donors(predicted, self.donors_predicted, _DONORS)
         # A uniform in single precision may be 1 after rounding.
         chosen = np.minimum((uniforms * nearest.shape[1]).astype(np.intp), nearest.shape[1] - 1)
@@ -145,19 +146,27 @@ def fit_number(
     """
     terms = np.column_stack([predictors, np.ones(len(predictors))])
     root = np.ones(len(terms)) if weights is None else np.sqrt(weights / weights.mean())
-    middle, spread = float(answers.mean()), max(float(answers.std()), 1e-12)
+    middle, spread = float(answers.mean()), float(answers.std()) or 1.0
     standard = (answers - middle) / spread
     fitted, drawn = draw_regression(terms * root[:, None], standard * root, generator)
     drawn = fitted + (drawn - fitted) / np.sqrt(row_share)
     fitted, drawn = (spread * one + middle * np.eye(len(one))[-1] for one in (fitted, drawn))
-    predicted = np.round(terms @ fitted, _DECIMALS)
-    order = np.argsort(predicted, kind="stable")
+    predicted = terms @ fitted
+    order = np.argsort(_rounded(predicted, answers), kind="stable")
     # Evenly spaced in what the rows before weigh: once each where all weigh the same and are few.
     reached = np.cumsum(np.ones(order.size) if weights is None else weights[order])
     n_donors = min(order.size, _MOST_DONORS)
     steps = (np.arange(n_donors) + 0.5) / n_donors * reached[-1]
     order = order[np.searchsorted(reached, steps)]
-    return NumberRegression(drawn, predicted[order], answers[order])
+    donated = answers[order]
+    return NumberRegression(drawn, _rounded(predicted[order], donated), donated)
+
+
+def _rounded(predicted: Numbers, answers: Numbers) -> Numbers:
+    """Round predictions to some decimals of the power of ten that the answers' spread is near."""
+    spread = float(np.ptp(answers)) or 1.0
+    unit = 10.0 ** np.floor(np.log10(spread))
+    return np.round(predicted / unit, _DECIMALS) * unit
 
 
 def fit_levels(

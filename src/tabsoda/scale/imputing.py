@@ -112,6 +112,9 @@ def impute_shards(
     ...     pl.read_parquet(f"{place}/out/point/*.parquet").height, len(manifest["shards"])
     (300, 3)
     """
+    from tabsoda.evaluation.engines import checked_engine
+
+    engine = checked_engine(engine)
     run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
     started = time.perf_counter()
     run.claim(force=force)
@@ -164,11 +167,11 @@ class _Run:
         if not isinstance(imputer, TabSODAImputer):
             imputer = TabSODAImputer(settings=imputer)
         for name, value, least in (("m", m, 0), ("fit_rows", fit_rows, 2)):
-            if value < least:
+            if not isinstance(value, int | np.integer) or value < least:
                 raise InputError(
                     f"The parameter {name} is not usable",
-                    found=str(value),
-                    expected=f"{least} or more",
+                    found=repr(value),
+                    expected=f"a whole number, {least} or more",
                 )
         source = ParquetRows.open(data)
         source.shards(shard_rows)

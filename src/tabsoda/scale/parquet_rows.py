@@ -68,11 +68,11 @@ class ParquetRows:
         >>> [shard.stop for shard in ParquetRows(Path("survey.parquet"), 25).shards(10)]
         [10, 20, 25]
         """
-        if shard_rows < 1:
+        if not isinstance(shard_rows, int | np.integer) or shard_rows < 1:
             raise InputError(
                 "The number of rows in a shard is not usable",
-                found=str(shard_rows),
-                expected="1 or more",
+                found=repr(shard_rows),
+                expected="a whole number, 1 or more",
             )
         starts = range(0, self.n_rows, shard_rows)
         return [
