@@ -207,7 +207,11 @@ def test_rows_left_out_are_told(result):
         ("health ~ age", {"family": "binomial"}, "does not fit the family binomial"),
         ("I(-age) ~ health", {"family": "poisson"}, "numbers of 0 or more"),
         ("age ~ health", {"family": "gamma"}, "family is not known"),
-        ("age ~ health", {"weights": "region"}, "'region' holds no numbers"),
+        (
+            "age ~ health",
+            {"weights": "region"},
+            "'region' holds texts. Found: '.*' in row 1, .* such cells",
+        ),
         ("age ~ health", {"weights": "nobody"}, "'nobody' is not in the survey"),
         ("age ~ health", {"weights": "cigarettes"}, "'cigarettes' holds no usable weights"),
         ("age ~ health", {"weights": [1.0, 2.0]}, "2 weights"),

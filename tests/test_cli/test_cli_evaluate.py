@@ -117,6 +117,9 @@ def test_bad_requests_are_refused(survey, tmp_path, capsys, monkeypatch):
     assert "mechanisms.0" in _refused(capsys, *described, "--mechanisms", "luck")
     assert "no such method" in _refused(capsys, *described, "--methods", "magic")
     assert "does not exist" in _refused(capsys, "--study", tmp_path / "none.toml", "-o", out)
+    lacking = _refused(capsys, "--study", survey / "survey.toml", "-o", out)
+    assert "lacks the setting 'surveys'" in lacking
+    assert not out.exists()
     (tmp_path / "file").touch()
     in_file = (data, "--survey", survey / "survey.toml", "-o", tmp_path / "file" / "out")
     assert "cannot be made" in _refused(capsys, *in_file, "--methods", "mode")

@@ -6,10 +6,12 @@ import signal
 import polars as pl
 import pytest
 from impute_runs import (
+    QUICK,
     assert_complete,
     contents,
     impute,
     impute_arguments,
+    options_of,
     refused,
     start,
     wait_for,
@@ -140,3 +142,50 @@ def test_force_replaces_a_result_whole(survey, tmp_path):
     impute(survey, tmp_path, "-m", "1", "--force")
     assert_complete(tmp_path)
     assert len(list((tmp_path / "imputations").iterdir())) == 1
+
+
+def test_force_takes_nothing_along_that_no_run_has_written(survey, tmp_path, capsys):
+    foreign, result = tmp_path / "foreign", tmp_path / "result"
+    (foreign / "model").mkdir(parents=True)
+    (foreign / "model" / "mine.txt").write_text("keep")
+    (foreign / "report.html").write_text("keep")
+    message = refused(capsys, *impute_arguments(survey, foreign, "--force"))
+    assert "no run has written" in message
+    assert "Found: model/mine.txt, report.html" in message
+    impute(survey, result, "-m", "1")
+    (result / "imputations" / "notes.txt").write_text("keep")
+    assert "imputations/notes.txt" in refused(
+        capsys, *impute_arguments(survey, result, "-m", "1", "--force")
+    )
+    assert (foreign / "model" / "mine.txt").read_text() == "keep"
+    assert (foreign / "report.html").read_text() == "keep"
+    (result / "imputations" / "notes.txt").rename(tmp_path / "notes.txt")
+    impute(survey, result, "-m", "1", "--force")
+    assert_complete(result)
+    assert (tmp_path / "notes.txt").read_text() == "keep"
+
+
+@pytest.mark.parametrize("option", ["-m", "--seed", "--shard-rows"])
+def test_half_a_number_is_refused_and_not_rounded(option, survey, tmp_path, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(impute_arguments(survey, tmp_path / "out", option, "1.5"))
+    assert caught.value.code == 2
+    assert "found '1.5', expected a whole number" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_question_that_nobody_answered_is_planned_imputed_and_reported(survey, tmp_path, capsys):
+    frame = pl.read_csv(survey / "survey.csv", infer_schema=False)
+    (tmp_path / "in").mkdir()
+    frame.with_columns(pl.lit(None).alias("SILENT")).write_csv(tmp_path / "in" / "survey.csv")
+    asked = ["impute", str(tmp_path / "in" / "survey.csv"), "-m", "1", *options_of(QUICK)]
+    main([*asked, "--dry-run"])
+    assert "300 cells stay missing: nobody answered" in capsys.readouterr().out
+    main([*asked, "-o", str(tmp_path / "out")])
+    assert_complete(tmp_path / "out")
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert "SILENT" in json.dumps(report)
+    for below in ("0", "200"):
+        page = tmp_path / f"{below}.html"
+        main(["report", str(tmp_path / "out"), "--suppress-below", below, "-o", str(page)])
+        assert "SILENT" in page.read_text()

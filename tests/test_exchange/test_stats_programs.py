@@ -197,6 +197,26 @@ def test_spss_read_by_our_own_reader_has_the_same_states(rich, spss):
     assert np.array_equal(again.states.reasons[:50, smokes], rich.table.states.reasons[:, 0])
 
 
+def test_spss_has_a_place_for_a_question_that_nobody_answered(tmp_path):
+    import polars as pl
+
+    from tabsoda.events import EventLog
+    from tabsoda.exchange.spss import write
+
+    frame = pl.DataFrame({"x": [None, None, 9.0], "y": [1.0, 2.0, 3.0]})
+    description = [
+        {"name": "x", "type": "continuous", "refused_codes": [9]},
+        {"name": "y", "type": "continuous"},
+    ]
+    survey = read_survey(frame, description)
+    none = np.zeros(0, dtype=np.int64)
+    cells = ImputedCells(none, none, np.zeros((1, 0)), np.zeros(0), np.zeros(0))
+    write(Imputations(survey.table, cells, survey), tmp_path, EventLog())
+    content, _ = pyreadstat.read_sav(tmp_path / "imputations.sav", output_format="dict")
+    assert [one for one in content["x"] if one == one and one is not None] == []
+    assert content["y"][:3] == [1.0, 2.0, 3.0]
+
+
 def test_spss_moves_codes_that_lie_between_answers(tmp_path):
     import polars as pl
 

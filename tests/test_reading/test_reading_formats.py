@@ -188,6 +188,49 @@ def test_csv_of_any_delimiter_and_encoding(tmp_path, delimiter, encoding):
     assert bool(told) == (encoding != "utf-8")
 
 
+def test_csv_decimal_commas_are_read_where_semicolons_part_the_cells(tmp_path):
+    rows = ["w;n;list;whole", "1,5;2;1,2,3;7", "-0,25;;4,5;8", "3; ,5;;9"]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    survey = read_survey(tmp_path / "a.csv")
+    assert survey.frame["w"].to_list() == [1.5, -0.25, 3.0]
+    assert survey.frame["n"].to_list() == [2.0, None, 0.5]
+    # More than one comma is a list of something.
+    assert survey.frame["list"].to_list() == ["1,2,3", "4,5", None]
+    assert survey.frame["whole"].to_list() == [7, 8, 9]
+    told = {e.column: e.detail for e in survey.events if "decimal commas" in e.decision}
+    assert told == {"w": "2 numbers such as '1,5'", "n": "1 numbers such as '2'"}
+
+
+@pytest.mark.parametrize("delimiter", ["|", "\t"])
+def test_csv_commas_stay_texts_elsewhere(tmp_path, delimiter):
+    (tmp_path / "a.csv").write_text(f"w{delimiter}v\n1,5{delimiter}2\n2,5{delimiter}3\n")
+    assert read_survey(tmp_path / "a.csv").frame["w"].to_list() == ["1,5", "2,5"]
+
+
+def test_ids_that_repeat_and_weights_that_are_texts_are_flagged():
+    frame = pl.DataFrame(
+        {
+            "id": [1, 2, 3, 3, 3, None],
+            "weight": ["1.5", "2", "high", "1", None, "3"],
+            "q": [1, 2, 1, 2, 1, 2],
+        }
+    )
+    description = [{"name": "id", "role": "id"}, {"name": "weight", "role": "weight"}]
+    description = [{**one, "type": "nominal"} for one in description]
+    description += [{"name": "q", "type": "nominal", "levels": [1, 2]}]
+
+    def flags(given):
+        events = read_survey(given, description).events
+        return {e.column: e.detail for e in events if e.decision.startswith("flag")}
+
+    assert flags(frame) == {
+        "id": "3 different in 5 rows; 3 occurs 3 times",
+        "weight": "1 of 5 cells, such as 'high'",
+    }
+    good = frame.with_columns(id=pl.int_range(6), weight=pl.lit("2.5"))
+    assert flags(good) == {}
+
+
 def test_csv_quotes_protect_delimiters_and_line_breaks(tmp_path):
     (tmp_path / "a.csv").write_text('q,t\n1,"a, b"\n2,"c\nd"\n')
     survey = read_survey(tmp_path / "a.csv")

@@ -49,6 +49,14 @@ def test_cells_that_a_draw_leads_past_count_for_no_level():
     assert [(row["low"], row["high"]) for row in shares] == [(0.66667, 1.0), (0.0, 0.33333)]
 
 
+@pytest.mark.parametrize("observed", [np.zeros(0), np.array([1.0, 2.0, 2.0])])
+def test_where_nobody_answered_or_too_few_to_show_there_is_nothing_to_compare(observed):
+    found = compare_answers(
+        Column("x", ColumnKind.CONTINUOUS), observed, np.zeros((2, 0)), suppress_below=5
+    )
+    assert found == {"shares": [], "distance": None}
+
+
 def test_numbers_have_the_distance_and_the_density_of_the_textbooks():
     rng = np.random.default_rng(0)
     observed, drawn = rng.normal(0, 1, 4000), rng.normal(1, 1, (3, 500))

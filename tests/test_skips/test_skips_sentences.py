@@ -51,6 +51,11 @@ def test_lists_runs_and_complements():
     assert often(5, 3, 4) == "is 3 'Monthly' to 5 'Daily'"
     assert often(1, 2, 4, 5) == "is anything but 3 'Monthly'"
     assert often(1, 2, 3, 4, 5) == "was answered"
+    # A plain "or" would read as one more answer that it is not.
+    except_3 = Condition("OFTEN", (1, 2, 4, 5), or_skipped=True)
+    assert condition_text(except_3, OFTEN) == (
+        "OFTEN is anything but 3 'Monthly', or was itself skipped"
+    )
     assert condition_text(Condition("STATE", tuple(range(2, 21))), STATE) == (
         "STATE is anything but 1"
     )

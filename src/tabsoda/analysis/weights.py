@@ -63,11 +63,20 @@ def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
             if frame is not None
             else "an array: this result came from a plain array, which has no names",
         )
-    series = frame[name]
-    if not series.dtype.is_numeric():
-        raise InputError(
-            "holds no numbers", column=name, found=str(series.dtype), expected="weights"
-        )
     import polars as pl
 
+    series = frame[name]
+    if not series.dtype.is_numeric():
+        texts = series.cast(pl.String)
+        wrong = texts.is_not_null() & texts.cast(pl.Float64, strict=False).is_null()
+        rows = wrong.arg_true()
+        raise InputError(
+            "holds texts",
+            column=name,
+            found=f"{texts[rows[0]]!r} in row {rows[0] + 1}, {len(rows):,} such cells"
+            if len(rows)
+            else str(series.dtype),
+            expected="numbers throughout",
+            next_step="Correct them in the file, and impute again",
+        )
     return series.cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -15,6 +15,7 @@ from tabsoda._internal.files import atomic_path, write_text
 from tabsoda._version import __version__
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.rule_text import columns, paragraph
+from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError, OutputExistsError
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class Section:
 def demo(
     *,
     output_folder: Annotated[Path, Parameter(name=["--output", "-o"])],
-    rows: Annotated[int, Parameter(validator=Number(gte=50))] = 1500,
-    seed: int = 0,
+    rows: Annotated[int, WHOLE, Parameter(validator=Number(gte=50))] = 1500,
+    seed: Annotated[int, WHOLE] = 0,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:

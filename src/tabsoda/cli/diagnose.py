@@ -14,6 +14,7 @@ from tabsoda._internal.files import write_text
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import columns, one_line, paragraph
+from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def diagnose(
     skip_mask: Path | None = None,
     share: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.1,
     methods: str = _METHODS,
-    rows: Annotated[int, Parameter(validator=Number(gte=10))] = 5000,
-    seed: int = 0,
+    rows: Annotated[int, WHOLE, Parameter(validator=Number(gte=10))] = 5000,
+    seed: Annotated[int, WHOLE] = 0,
     quality: Literal["fast", "balanced", "best"] = "balanced",
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),

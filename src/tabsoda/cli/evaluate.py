@@ -14,6 +14,7 @@ from cyclopts.validators import Number
 
 from tabsoda.cli.console import Report, emit_json, output, progress
 from tabsoda.cli.rule_text import columns, paragraph
+from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,15 +38,15 @@ def evaluate(
     study: Path | None = None,
     methods: str | None = None,
     mechanisms: str = "mcar,mar,mnar",
-    replications: Annotated[int, Parameter(validator=Number(gte=1))] = 5,
+    replications: Annotated[int, WHOLE, Parameter(validator=Number(gte=1))] = 5,
     skip_view: str = "level",
     track: str = "resolved",
     rate: float = 0.3,
-    rows: int | None = None,
-    columns: int | None = None,
-    seed: int = 0,
+    rows: Annotated[int | None, WHOLE] = None,
+    columns: Annotated[int | None, WHOLE] = None,
+    seed: Annotated[int, WHOLE] = 0,
     engine: Literal["local", "joblib", "ray"] = "local",
-    jobs: int | None = None,
+    jobs: Annotated[int | None, WHOLE] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Hide answers of a survey, let methods find them again, and compare.
@@ -123,12 +124,14 @@ def evaluate(
         }
         plan = whole = make_study(content, "The command")
         tables = iter([(name, table)])
-    store = Store(output_folder)
     cases = cases_of(plan, tables)
+    cells = plan.cells(cases)
+    # The folder is made when all that was asked for is known to be possible.
+    store = Store(output_folder)
     with _told("Evaluating") as report:
         summary = run_study(
             cases,
-            plan.cells(cases),
+            cells,
             store,
             engine=engine,
             jobs=jobs,

@@ -27,6 +27,7 @@ from tabsoda.cli.impute_text import (
     show_plan,
     show_result,
 )
+from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 from tabsoda.imputations.run_folder import check_folder, claim_folder, unwritable
 
@@ -56,18 +57,18 @@ def impute(
     accept_all: Annotated[bool, Parameter(negative="")] = False,
     gate_policy: Literal["follow", "keep"] | None = None,
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    draws: Annotated[int, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
-    seed: int | None = None,
+    draws: Annotated[int, WHOLE, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
+    seed: Annotated[int | None, WHOLE] = None,
     quality: Literal["fast", "balanced", "best"] | None = None,
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     bits: Annotated[bool, Parameter(negative="")] = False,
     model: Path | None = None,
     device: str = "auto",
-    shard_rows: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
-    fit_rows: Annotated[int | None, Parameter(validator=Number(gte=2))] = None,
+    shard_rows: Annotated[int | None, WHOLE, Parameter(validator=Number(gte=1))] = None,
+    fit_rows: Annotated[int | None, WHOLE, Parameter(validator=Number(gte=2))] = None,
     engine: Literal["local", "joblib", "ray"] | None = None,
-    jobs: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    jobs: Annotated[int | None, WHOLE, Parameter(validator=Number(gte=1))] = None,
     report: Annotated[bool, Parameter(name="--report", negative="--no-report")] = True,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -232,8 +233,10 @@ def _check_options(inputs: dict[str, Path], fitting: dict[str, Any]) -> None:
         is_model = name.startswith("model")
         if not path.is_file():
             raise InputError(
-                "There is no model" if is_model else f"The file '{path}' does not exist",
-                found=str(path),
+                f"There is no model in '{path.parent}'"
+                if is_model
+                else f"The file '{path}' does not exist",
+                expected=f"a file '{path.name}' there" if is_model else None,
                 next_step="--model takes the folder 'model' of an earlier result"
                 if is_model
                 else "Check its name",

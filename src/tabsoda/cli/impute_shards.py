@@ -97,14 +97,16 @@ def _show(manifest: dict[str, Any], folder: Path) -> None:
         f" Left alone: {counts['answered']:,} answers and {counts['skipped']:,} skipped cells."
     )
     n_draws = manifest["options"]["draws"]
-    draws = [["  imputations/", f"{n_draws} draws, a folder each"]] * (n_draws > 0)
+    draws = [["  imputations/", f"{n_draws} draw{'s' * (n_draws != 1)}, a folder each"]] * (
+        n_draws > 0
+    )
     contents = [
         ["  point/", "best single table, ordinals by mode"],
         ["  point_median/", "the same, ordinals by median"],
         *draws,
         ["  states/", "answered, missing or skipped, cell by cell"],
         ["  model/", "to impute new rows without fitting again: --model"],
-        ["  record/", "for tabsoda report, pool and export, where all of it fits in memory"],
+        ["  record/", "for tabsoda report, pool and export, if it fits in memory"],
         ["  manifest.json", "seed, versions, hashes, counts, decisions"],
     ]
     note = (

@@ -79,6 +79,7 @@ def plan_facts(
         "cells": states.states.size,
         "to_impute": int(to_impute.sum()),
         "unresolved": int(unresolved.sum()),
+        "left_missing": int((states.missing & ~fillable).sum()),
         "variables": {
             column.name: {
                 "kind": column.kind.value,
@@ -104,6 +105,7 @@ def show_plan(facts: dict[str, Any]) -> None:
             *columns(rows, left=2),
             "",
             f"{facts['to_impute']:,} of {facts['cells']:,} cells would be imputed.",
+            *_left_missing_text(facts["left_missing"]),
             *_unresolved_text(facts["unresolved"]),
             *no_skips_text(
                 facts["to_impute"], sum(one["skipped"] for one in facts["variables"].values())
@@ -112,6 +114,12 @@ def show_plan(facts: dict[str, Any]) -> None:
             "Nothing was written.",
         ]
     )
+
+
+def _left_missing_text(unanswered: int) -> list[str]:
+    """Say what cannot be imputed; one line or none."""
+    text = f"{unanswered:,} cells stay missing: nobody answered their question."
+    return [text] if unanswered else []
 
 
 def no_skips_text(n_missing: int, n_skipped: int) -> list[str]:
@@ -203,8 +211,7 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
         share = [[one_line(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
         lines += [*columns([["most imputed", "cells", "of rows"], *share]), ""]
     unanswered = counts["left_missing"] - (result.routing.n_left_missing if result.routing else 0)
-    if unanswered:
-        text = f"{unanswered:,} cells stay missing: nobody answered their question."
+    for text in _left_missing_text(unanswered):
         lines += [paragraph(text, width), ""]
     if len(result.events):
         lines += ["Decisions taken on the way:", *events_text(result.events, width), ""]

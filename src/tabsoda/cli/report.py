@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.outputs import check_outputs
 from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.whole_numbers import WHOLE
 
 
 def report(
@@ -19,7 +20,7 @@ def report(
     /,
     *,
     strata: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=True)] = (),
-    suppress_below: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
+    suppress_below: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] = 0,
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,

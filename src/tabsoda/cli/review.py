@@ -11,6 +11,7 @@ from cyclopts.validators import Number
 
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def review(
     by: str | None = None,
     accept_all: Annotated[bool, Parameter(negative="")] = False,
     min_precision: Annotated[float | None, Parameter(validator=Number(gte=0, lte=1))] = None,
-    suppress_below: Annotated[int, Parameter(validator=Number(gte=0))] = 0,
-    port: Annotated[int, Parameter(validator=Number(gte=0, lte=65535))] = 0,
+    suppress_below: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] = 0,
+    port: Annotated[int, WHOLE, Parameter(validator=Number(gte=0, lte=65535))] = 0,
     no_browser: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:

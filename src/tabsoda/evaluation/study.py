@@ -189,11 +189,15 @@ def make_study(content: Mapping[str, Any], where: str = "The study") -> Study:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
+        others = error.error_count() - 1
+        is_absent = first["type"] == "missing"
         raise InputError(
-            f"{where} has a setting that is not right: '{place}'",
-            found=repr(first["input"])[:80],
-            expected=first["msg"],
-            next_step=f"{error.error_count()} such settings in all" if place else None,
+            f"{where} lacks the setting '{place}'"
+            if is_absent
+            else f"{where} has a setting that is not right: '{place}'",
+            found=None if is_absent else repr(first["input"])[:80],
+            expected=None if is_absent else first["msg"].removeprefix("Input should be "),
+            next_step=f"{others} more settings are not right" if place and others else None,
         ) from error
 
 

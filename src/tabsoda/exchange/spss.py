@@ -157,7 +157,7 @@ def _answer_numbers(survey: PortableSurvey, question: PortableColumn) -> set[flo
 
 
 def _below(used: set[float]) -> float:
-    return float(np.floor(min(number for number in used if number == number)) - 1)
+    return float(np.floor(min((number for number in used if number == number), default=0.0)) - 1)
 
 
 def _cells(

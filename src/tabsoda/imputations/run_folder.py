@@ -16,6 +16,12 @@ from tabsoda.errors import InputError, OutputExistsError
 # Holds the finished rounds of an unfinished run, and what run it is.
 CHECKPOINT = ".checkpoint"
 _RUN = "run.json"
+# What a result may hold, whole or in shards; those beside it are in no list of outputs.
+_BESIDE = ("manifest.json", "report.html", "report.json")
+_RESULTS = (
+    *("point.parquet", "point_median.parquet", "states.parquet", "settings.json"),
+    *("point", "point_median", "states", "imputations", "record", "model", *_BESIDE),
+)
 
 
 def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force: bool) -> None:
@@ -29,7 +35,7 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
     run : dict
         What makes this run what it is. An unfinished run that is the same may go on.
     force : bool
-        Overwrite whatever an earlier run left.
+        Overwrite whatever an earlier run left; what none has written is never overwritten.
     """
     _check_writable(folder)
     if any(path.resolve().parent == folder.resolve() for path in inputs):
@@ -37,7 +43,10 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
             f"The folder '{folder}' holds the data itself",
             next_step="Choose a folder of its own for the result",
         )
-    if force or not folder.exists() or not any(folder.iterdir()):
+    if force:
+        _refuse_strangers(folder)
+        return
+    if not folder.exists() or not any(folder.iterdir()):
         return
     if (folder / "manifest.json").exists():
         raise OutputExistsError(
@@ -57,6 +66,32 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
             found=_difference(before, run),
             next_step="Choose another folder, or add --force to start anew in this one",
         )
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Raise where a result would take the place of something that no run has written."""
+    # What an unfinished run has moved into place is on no list yet.
+    if not folder.is_dir() or _unfinished(folder) is not None:
+        return
+    written = _written(folder)
+    there = (path for name in _RESULTS for path in [folder / name, *(folder / name).rglob("*")])
+    names = [path.relative_to(folder).as_posix() for path in there if path.is_file()]
+    strangers = [name for name in names if name not in written]
+    if strangers:
+        raise OutputExistsError(
+            f"The folder '{folder}' holds what no run has written, where its result would go",
+            found=", ".join(strangers[:3]),
+            next_step="Choose another folder, or move these files away",
+        )
+
+
+def _written(folder: Path) -> set[str]:
+    """Return the files of a finished result; none where there is no such result."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return {*manifest["outputs_sha256"], *_BESIDE}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
 
 
 def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
@@ -134,4 +169,5 @@ def _difference(before: dict[str, Any], run: dict[str, Any]) -> str:
     old, new = before.get(names[0]), run.get(names[0])
     if isinstance(old, str) and len(old) > 40:
         return f"another file as {first}"
-    return f"{first} {old} there, {new} now"
+    said = ["none" if one is None else str(one) for one in (old, new)]
+    return f"{first} {said[0]} there, {said[1]} now"

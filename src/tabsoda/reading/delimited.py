@@ -21,6 +21,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SNIFFED_LINES = 100
+_DECIMAL_COMMA = r"^[+-]?\d*,\d+$"
+_COMMA_NUMBER = r"^[+-]?(\d+|\d*,\d+)$"
 _EMPTY_LINE = re.compile(r"(?<=\n)\r?\n")
 
 
@@ -51,6 +53,8 @@ def read_delimited(path: Path) -> RawTable:
             found=str(error).splitlines()[0],
             expected="one header line and the same number of fields in every line",
         ) from error
+    if delimiter == ";":
+        frame = _with_decimal_points(frame, events)
     return RawTable(
         frame.select(_typed(column) for column in frame),
         blank_is_text=True,
@@ -171,6 +175,19 @@ def _check_lines(text: str, delimiter: str, name: str) -> int:
                 "the file again",
             )
     return expected
+
+
+def _with_decimal_points(frame: pl.DataFrame, events: EventLog) -> pl.DataFrame:
+    """Turn "1,5" into "1.5" in columns of numbers alone, as is usual where ";" parts the cells."""
+    found = []
+    for series in frame:
+        texts = series.drop_nulls().str.strip_chars()
+        texts = texts.filter(texts != "")
+        if texts.str.contains(_DECIMAL_COMMA).any() and texts.str.contains(_COMMA_NUMBER).all():
+            found.append(pl.col(series.name).str.replace(",", ".", literal=True))
+            detail = f"{texts.str.contains(_DECIMAL_COMMA).sum()} numbers such as {texts[0]!r}"
+            events.add("read", "decimal commas read as points", column=series.name, detail=detail)
+    return frame.with_columns(found)
 
 
 def _typed(series: pl.Series) -> pl.Series:

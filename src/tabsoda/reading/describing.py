@@ -51,7 +51,8 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
             column=absent[0],
             found=f"{len(absent)} such columns; the data has {_some(raw.frame.columns)}",
             expected="a description of the columns in the data",
-            next_step="Remove it from the survey description, or check that both belong together",
+            next_step="Remove it from the survey description, or check that both belong together; "
+            "a fitted model brings the description of the survey it was fitted to",
         )
     for name in raw.frame.columns:
         if name not in schema:

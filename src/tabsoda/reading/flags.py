@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from tabsoda.events import EventLog
 from tabsoda.schema.codes import CodeBook, as_number, plain
-from tabsoda.schema.column import Code, Column
+from tabsoda.schema.column import Code, Column, ColumnRole
+from tabsoda.schema.schema import Schema
 from tabsoda.schema.suspicion import suspicious_codes
 from tabsoda.table import CodedTable
 
@@ -25,6 +27,29 @@ def flag_columns(table: CodedTable, events: EventLog) -> None:
         distinct, counts = np.unique(answers, return_counts=True)
         for decision, detail in _findings(column, answers.size, distinct, counts):
             events.add("describe", decision, column=column.name, detail=detail)
+
+
+def flag_roles(frame: pl.DataFrame, schema: Schema, events: EventLog) -> None:
+    """Log ids that occur more than once, and weights that are no numbers."""
+    for column in schema:
+        if column.name not in frame.columns:
+            continue
+        given = frame[column.name].drop_nulls()
+        if column.role is ColumnRole.ID and given.n_unique() < len(given):
+            most = given.value_counts(sort=True).row(0)
+            detail = (
+                f"{given.n_unique():,} different in {len(given):,} rows; "
+                f"{most[0]} occurs {most[1]} times"
+            )
+            events.add("describe", "flag: repeated ids", column=column.name, detail=detail)
+        if column.role is ColumnRole.WEIGHT and not given.dtype.is_numeric():
+            texts = given.cast(pl.String)
+            wrong = texts.filter(texts.cast(pl.Float64, strict=False).is_null())
+            if len(wrong):
+                detail = f"{len(wrong):,} of {len(given):,} cells, such as {wrong[0]!r}"
+                events.add(
+                    "describe", "flag: weights are no numbers", column=column.name, detail=detail
+                )
 
 
 def _findings(

@@ -13,7 +13,7 @@ from tabsoda.reading.codebook import read_codebook
 from tabsoda.reading.coding import CodedColumn, code_column
 from tabsoda.reading.describing import describe
 from tabsoda.reading.files import read_file
-from tabsoda.reading.flags import flag_columns
+from tabsoda.reading.flags import flag_columns, flag_roles
 from tabsoda.reading.frames import read_frame
 from tabsoda.reading.raw import RawTable
 from tabsoda.schema.column import Column
@@ -89,6 +89,7 @@ def read_survey(
         table = table.with_states(add_mask(table.states, mask))
         events.add("states", "skips taken from a mask", detail=f"{int(mask.sum())} cells")
     flag_columns(table, events)
+    flag_roles(raw.frame, schema, events)
     return Survey(raw.frame, schema, table, raw.tags, events, raw.source)
 
 

@@ -93,6 +93,9 @@ def compare_answers(
 def _levels(
     labels: list[tuple[str, str]], observed: FloatArray, drawn: FloatArray, suppress_below: int
 ) -> dict[str, Any]:
+    if not labels:
+        # Nobody answered, or too few to tell.
+        return {"shares": [], "distance": None}
     n_levels = len(labels)
     counts = np.bincount(observed.astype(np.intp), minlength=n_levels)
     drawn_counts = np.stack(

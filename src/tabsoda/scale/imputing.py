@@ -129,9 +129,11 @@ def impute_shards(
         write_shared_record(
             run.folder.root / RECORD, manifest, run.imputer, records[0]["questions"]
         )
-        for name in ("record.json", "survey.toml"):
-            path = run.folder.root / RECORD / name
-            manifest["outputs_sha256"][f"{RECORD}/{name}"] = file_hash(path)
+        for part in (RECORD, "model"):
+            for path in sorted((run.folder.root / part).rglob("*")):
+                if path.is_file():
+                    name = path.relative_to(run.folder.root).as_posix()
+                    manifest["outputs_sha256"].setdefault(name, file_hash(path))
         write_json(run.folder.root / "manifest.json", manifest)
     shutil.rmtree(run.folder.checkpoint, ignore_errors=True)
     return manifest

@@ -200,7 +200,10 @@ def _role(name: str, content: _Content) -> tuple[ColumnRole, str]:
         if numbers is None:
             return ColumnRole.ID, f"guess: {distinct} different texts in {content.n_rows} rows"
         if _ID_NAME.search(name) or np.ptp(numbers) < 1.01 * distinct:
-            return ColumnRole.ID, f"guess: {distinct} different whole numbers, one a row"
+            return (
+                ColumnRole.ID,
+                f"guess: {distinct} different whole numbers in {content.n_rows} rows",
+            )
     if (
         numbers is not None
         and _WEIGHT_NAME.search(name)

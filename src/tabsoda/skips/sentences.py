@@ -12,6 +12,7 @@ from tabsoda.skips.rules import Condition, SkipRule
 
 # Longer lists are cut after this many answers; the rules file holds every one of them.
 _LONGEST_LIST = 6
+_EXCEPT = "is anything but"
 
 
 def rule_sentence(rule: SkipRule, columns: Mapping[str, Column]) -> str:
@@ -61,7 +62,9 @@ def condition_text(condition: Condition, gate: Column) -> str:
         parts.append("was itself skipped")
     if condition.or_blank:
         parts.append("is blank")
-    return f"{condition.column} {' or '.join(parts)}"
+    # After "anything but 1" a plain "or" would go on listing what it is not.
+    joint = ", or " if parts[0].startswith(_EXCEPT) else " or "
+    return f"{condition.column} {joint.join(parts)}"
 
 
 def _path_text(path: Sequence[Condition], columns: Mapping[str, Column]) -> str:
@@ -96,7 +99,7 @@ def _levels_text(levels: Sequence[Code], gate: Column) -> str:
         return "was answered"
     listed, excluded = _runs(wanted, gate), _runs(others, gate)
     if _n_named(excluded) < _n_named(listed):
-        return f"is anything but {_join(excluded, gate)}"
+        return f"{_EXCEPT} {_join(excluded, gate)}"
     return f"is {_join(listed, gate)}"
 
 
