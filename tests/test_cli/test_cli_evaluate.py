@@ -54,7 +54,8 @@ def test_from_a_file_to_tables(survey, tmp_path, capsys):
         for cell in results["cells"]
         if cell["settings"]["mechanism"] == "mar"
     ]
-    assert f"{sum(accuracy) / 2:.3f} ±" in shown.out
+    assert f"{sum(accuracy) / 2:.3f}*" in shown.out
+    assert max(map(len, shown.out.split("\n\nIn ")[0].splitlines())) <= 80
     assert f"{sum(accuracy) / 2:.3f} ±" in (out / "tables.md").read_text()
     assert (out / "differences-mar-mace.svg").is_file()
 

@@ -13,7 +13,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tabsoda.cli.console import Report, emit_json, output, progress
-from tabsoda.cli.rule_text import columns, paragraph
+from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.table_text import table_text
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
@@ -220,14 +221,7 @@ def _show(
         lines += [paragraph(f"Failed: {where}: {failed['message']}", console.width), ""]
     for mechanism in plan.mechanisms:
         if mechanism.value in tables:
-            lines += [*_text(tables[mechanism.value]), ""]
+            lines += [*table_text(tables[mechanism.value], console.width), ""]
     lines += [f"In {folder}: results.json, tables.md, tables.tex, tables.html, differences-*.svg"]
     for line in lines:
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
-
-
-def _text(table: Table) -> Iterator[str]:
-    yield table.title
-    rows = [[*table.header], *([entry.text for entry in row] for row in table.rows)]
-    yield from columns(rows, left=table.left)
-    yield table.note
