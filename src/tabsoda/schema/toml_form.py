@@ -171,14 +171,16 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
             expected=", ".join(known.model_fields),
             next_step="Correct its spelling or remove it",
         )
+    is_absent = first["type"] == "missing"
+    whole = "is not complete" if is_absent else "is not right"
     return InputError(
         f"is described wrongly in '{source}'"
         if column
-        else f"The survey description '{source}' is not complete",
+        else f"The survey description '{source}' {whole}",
         column=column,
-        found=f"{key} = {first['input']!r}" if first["type"] != "missing" else f"no {key}",
-        expected=first["msg"].removeprefix("Input should be "),
-        next_step="Correct it in the survey description",
+        found=f"no {key}" if is_absent else f"{key} = {first['input']!r}",
+        expected=None if is_absent else first["msg"].removeprefix("Input should be "),
+        next_step="Correct it; tabsoda inspect -o writes a description to start from",
     )
 
 
