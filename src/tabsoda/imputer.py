@@ -18,7 +18,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputer_files import KeptParts
-from tabsoda.imputer_input import prepare, unmasked
+from tabsoda.imputer_input import check_names, prepare, unmasked
 from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
 from tabsoda.routing.route_model import RouteModels
@@ -359,9 +359,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
                 X, dtype=dtype, ensure_all_finite="allow-nan", estimator=self, input_name="X"
             )
         else:
-            from tabsoda.reading.raw import refuse_odd_names
-
-            refuse_odd_names(X.columns if hasattr(X, "columns") else X.column_names)
+            check_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return True
 

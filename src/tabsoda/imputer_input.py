@@ -82,6 +82,13 @@ class PreparedTable:
         return replace(self.with_states(found.states), known_skips=known), rules
 
 
+def check_names(frame: Any) -> None:
+    """Raise where the columns of a frame have names of mixed types, or two have one name."""
+    from tabsoda.reading.raw import refuse_odd_names
+
+    refuse_odd_names(frame.columns if hasattr(frame, "columns") else frame.column_names)
+
+
 def unmasked(X: Any) -> Any:
     """Return a masked array with its masked cells blank; anything else as it is.
 

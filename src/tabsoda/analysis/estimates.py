@@ -111,6 +111,10 @@ def _analysis(
         estimates, covariance = weights.estimate(lambda w: statistic(values, w)[0])
         return Analysis(estimates, covariance, names, weights.df)
     n = values.shape[0]
+    if n < 2:
+        raise InputError(
+            "There are too few rows for a variance", found=f"{n} rows", expected="2 or more"
+        )
     estimates, pulls = statistic(values, np.ones(n) if weights is None else weights)
     away = pulls - pulls.mean(axis=0)
     return Analysis(estimates, n / (n - 1) * away.T @ away, names, float(n - 1))

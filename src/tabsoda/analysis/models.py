@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 from collections.abc import Callable
@@ -105,14 +106,19 @@ def _design(result: Imputations, formula: str, draw: int) -> _Design:
         raise InputError("The formula is no model", found=formula, expected="outcome ~ term + term")
     frame = model_frame(result, draw)
     try:
+        used = [name for name in _names_in(formula) if name in frame.columns]
         outcome, terms = patsy.dmatrices(
             formula,
-            frame,
+            # Patsy leaves out a blank number, but compared with anything a blank is a plain "no".
+            frame[frame[used].notna().all(axis=1)],
             # Formulas see numpy and the columns, and none of our own variables.
             eval_env=patsy.EvalEnvironment([{"np": np}]),
             return_type="dataframe",
         )
-    except (patsy.PatsyError, NameError, AttributeError, TypeError, ValueError) as error:
+    except (
+        *(patsy.PatsyError, NameError, AttributeError),
+        *(TypeError, ValueError, SyntaxError),
+    ) as error:
         raise InputError(
             "The formula cannot be used on this survey",
             found=str(error).splitlines()[0],
@@ -126,8 +132,48 @@ def _design(result: Imputations, formula: str, draw: int) -> _Design:
         tuple(re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", name) for name in terms.columns),
         terms.index.to_numpy().astype(np.int64),
     )
+    _check_numbers(design)
     _check_rank(design)
     return design
+
+
+def _names_in(formula: str) -> set[str]:
+    """Return the names that a formula's terms are made of, quoted ones too.
+
+    Examples
+    --------
+    >>> sorted(_names_in("I(SMOKES == 1) ~ np.log(AGE) + Q('a b'):SEX"))
+    ['AGE', 'I', 'Q', 'SEX', 'SMOKES', 'a b', 'np']
+    """
+    import patsy
+
+    described = patsy.ModelDesc.from_formula(formula)
+    terms = (*described.lhs_termlist, *described.rhs_termlist)
+    names: set[str] = set()
+    for code in {factor.code for term in terms for factor in term.factors}:
+        for node in ast.walk(ast.parse(code, mode="eval")):
+            if isinstance(node, ast.Name):
+                names.add(node.id)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+    return names
+
+
+def _check_numbers(design: _Design) -> None:
+    if not design.names:
+        raise InputError("The model has no term", expected="outcome ~ term, at least outcome ~ 1")
+    for name, column in [
+        ("the outcome", design.outcome),
+        *zip(design.names, design.terms.T, strict=True),
+    ]:
+        wrong = int((~np.isfinite(column)).sum())
+        if wrong:
+            raise InputError(
+                f"The model cannot be fitted to draw {design.draw}",
+                found=f"{wrong:,} values of {name} that are no finite numbers",
+                expected="finite numbers; the logarithm of 0, for one, is none",
+                next_step="Choose another form of the term, or leave it out",
+            )
 
 
 def _outcome(outcome: Any) -> Array:
@@ -145,14 +191,16 @@ def _outcome(outcome: Any) -> Array:
     return np.asarray(outcome.iloc[:, 0], dtype=np.float64)
 
 
-def _check_rank(design: _Design) -> None:
-    n, k = design.terms.shape
-    if n <= k or np.linalg.matrix_rank(design.terms) < k:
+def _check_rank(design: _Design, rows: Any = slice(None)) -> None:
+    """Raise where the terms, of rows that have a weight, cannot tell all coefficients."""
+    n, k = design.terms[rows].shape
+    if n <= k or np.linalg.matrix_rank(design.terms[rows]) < k:
+        which = "without a blank" if isinstance(rows, slice) else "with a weight"
         raise InputError(
             f"The model cannot be fitted to draw {design.draw}",
-            found=f"{n} rows without a blank, {k} terms of which some determine others"
+            found=f"{n} rows {which}, {k} terms of which some determine others"
             if n > k
-            else f"{n} rows without a blank for {k} terms",
+            else f"{n} rows {which} for {k} terms",
             next_step="Leave out terms, join rare levels, or leave out questions few were asked",
         )
 
@@ -185,6 +233,9 @@ def _fitted(design: _Design, family: str, weights: Array | None, **options: Any)
     }
     _check_outcome(design, family)
     rows = slice(None) if weights is None else weights > 0
+    if weights is not None:
+        # Weights, and replicates of them, may leave nobody with one of the levels.
+        _check_rank(design, rows)
     model = sm.GLM(
         design.outcome[rows],
         design.terms[rows],

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from tabsoda.analysis.replicates import ReplicateWeights, as_vector, check_weights
 from tabsoda.errors import InputError
+from tabsoda.schema.codes import as_number
+from tabsoda.schema.column import Code
 
 if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
@@ -79,4 +81,12 @@ def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
             expected="numbers throughout",
             next_step="Correct them in the file, and impute again",
         )
-    return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    numbers = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
+    codes = [as_number(code) for code in _codes_of_no_answer(result, name)]
+    numbers[np.isin(numbers, [code for code in codes if code is not None])] = np.nan
+    return numbers
+
+
+def _codes_of_no_answer(result: Imputations, name: str) -> list[Code]:
+    schema = None if result.survey is None else result.survey.schema
+    return list(schema[name].special_codes) if schema is not None and name in schema else []

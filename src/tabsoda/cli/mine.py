@@ -67,7 +67,7 @@ def mine(
     output_file
         The rules file to write, such as rules.toml.
     mask
-        The skip mask to write (Parquet): true where a cell is skipped.
+        The skip mask to write (Parquet, or CSV by its ending): true where a cell is skipped.
     graph
         The routing graph to write: .json, .mmd (Mermaid) or .dot (Graphviz).
     reference
@@ -83,6 +83,12 @@ def mine(
     """
     inputs = [path for path in (data, survey, codebook, reference) if path is not None]
     check_outputs([path for path in (output_file, mask, graph) if path], inputs, force=force)
+    if mask is not None and mask.suffix.lower() not in (".parquet", ".csv"):
+        raise InputError(
+            f"The mask '{mask}' has an ending that is not known",
+            found=mask.suffix or "none",
+            expected=".parquet or .csv",
+        )
     if graph is not None and graph.suffix not in _GRAPHS:
         raise InputError(
             f"The graph '{graph}' has an unknown ending",
@@ -171,7 +177,8 @@ def _writers(
     if mask is not None:
         import polars as pl
 
-        writers[mask] = pl.DataFrame(skipped, schema=list(names)).write_parquet
+        frame = pl.DataFrame(skipped, schema=list(names))
+        writers[mask] = frame.write_csv if mask.suffix.lower() == ".csv" else frame.write_parquet
     if graph is not None:
         drawn = rules.graph()
         text = {

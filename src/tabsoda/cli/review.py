@@ -172,7 +172,7 @@ def _save(rules: RuleSet, path: Path) -> None:
     from tabsoda.skips.rule_files import dump_rules
 
     try:
-        write_text(path, keep_comments(path.read_text(encoding="utf-8"), dump_rules(rules)))
+        write_text(path, keep_comments(path.read_text(encoding="utf-8-sig"), dump_rules(rules)))
     except OSError as error:
         raise InputError(
             f"The rules file '{path}' cannot be written",

@@ -31,18 +31,20 @@ _SCRIPT = """# Reads the imputations as a mids of the package mice. Run it in th
 # Skips are NA with where = FALSE: they were not imputed, and complete() leaves them NA.
 library(mice)
 unquote <- function(x) if (is.character(x)) sub("^'('*[=+@\\t\\r-])", "\\\\1", x) else x
-read <- function(file) {
+read <- function(file, classes = NA) {
   d <- read.csv(file, check.names = FALSE, na.strings = "", fileEncoding = "UTF-8",
-                stringsAsFactors = FALSE)
+                stringsAsFactors = FALSE, colClasses = classes)
   d[] <- lapply(d, unquote)
   d
 }
-long <- read("long.csv")
-levels <- read("levels.csv")
-for (v in unique(levels$variable)) {
+# Codes are texts: read as numbers, "01" would be 1, and "T" would be TRUE.
+levels <- read("levels.csv", "character")
+coded <- unique(levels$variable)
+long <- read("long.csv", setNames(rep("character", length(coded)), coded))
+for (v in coded) {
   rows <- levels[levels$variable == v, ]
-  long[[v]] <- factor(as.character(long[[v]]), as.character(rows$code), rows$label,
-                      ordered = rows$ordered[1])
+  long[[v]] <- factor(long[[v]], rows$code, rows$label,
+                      ordered = toupper(rows$ordered[1]) == "TRUE")
 }
 where <- as.matrix(read.csv("where.csv", check.names = FALSE)) == 1
 imputations <- as.mids(long, where = where)

@@ -24,6 +24,7 @@ from tabsoda.states.cell_states import reason_code
 
 _NAMES = NameRule("SAS", 32, frozenset({"_all_", "_numeric_", "_character_", "_n_", "_error_"}))
 _INDEX = ("_Imputation_", "_row_")
+_OWN = ("_i", "_answer", "_why")
 _PREFIX = "why_"
 _LABEL_LENGTH = 256
 _LETTERS = {Reason.SKIP: "A", Reason.REFUSED: "R", Reason.DONT_KNOW: "D", Reason.OTHER: "O"}
@@ -34,7 +35,9 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
 
     What was observed is a file of its own, because MIANALYZE pools whatever BY _Imputation_ gives.
     """
-    survey = PortableSurvey.of(result, _NAMES, events, _INDEX)
+    # The program has variables of its own, and one for the reasons of each question.
+    reasons = (f"{_PREFIX}{number}" for number in range(1, result.table.shape[1] + 1))
+    survey = PortableSurvey.of(result, _NAMES, events, (*_INDEX, *_OWN, *reasons))
     for name, numbers in {"observed": range(1), "imputed": range(1, len(result) + 1)}.items():
         columns = _index(survey, numbers)
         for other, series in survey.other_columns():

@@ -33,7 +33,7 @@ _NAMES = NameRule(
     "Stata",
     # Stata has 32, but sets of labels carry the variable's name and get one less when written.
     31,
-    frozenset(_RESERVED.split()),
+    frozenset([*_RESERVED.split(), *(f"str{length}" for length in range(1, 2046))]),
     ignores_case=False,
 )
 _MI = ("_mi_m", "_mi_id", "_mi_miss")

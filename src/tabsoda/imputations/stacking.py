@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tabsoda.errors import InputError
 from tabsoda.imputations.restore import restore
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ def long_table(result: Imputations, *, include_observed: bool = False) -> pl.Dat
     import polars as pl
 
     numbers = range(0 if include_observed else 1, len(result) + 1)
+    own = None if result.survey is None else {".imp", ".id"} & {*result.survey.frame.columns}
+    if own:
+        raise InputError(
+            "has a name that the stacked table needs for itself",
+            column=min(own),
+            next_step="Rename the column in the survey",
+        )
     tables = []
     for number in numbers:
         table = _frame(_restored(result, number), result.table.names)

@@ -89,8 +89,12 @@ def _code_levels(data: pl.Series, column: Column) -> CodedColumn:
     unlisted: list[Any] = []
     blank_words: list[str] = []
     for index, value in enumerate(texts):
-        code = special.find(value)
+        # What is a level to the letter is no code that merely spells the same number.
+        code = None if levels.spells(value) else special.find(value)
         level = levels.find(value) if code is None else None
+        if level is None and code is None and data.dtype == pl.Float32:
+            # .1 in single precision is another number than .1.
+            level = levels.find(float(str(np.float32(value))))
         if level is not None:
             values[index] = position[level]
         elif code is not None:
@@ -165,10 +169,9 @@ def _written(value: object) -> str:
 
 
 def _empty_reason(column: Column, text: bool) -> Reason:
-    """Why an empty cell is empty: ``"."`` speaks of any empty cell, ``""`` of texts only."""
-    if "." in column.special_codes:
-        return column.special_codes["."]
-    return column.special_codes.get("", Reason.BLANK) if text else Reason.BLANK
+    """Why an empty cell is empty: ``""`` speaks of texts, ``"."`` of any other empty cell."""
+    codes = ("", ".") if text else (".",)
+    return next((column.special_codes[c] for c in codes if c in column.special_codes), Reason.BLANK)
 
 
 def _apply_tags(reasons: NDArray[np.uint8], tags: NDArray[np.object_], column: Column) -> None:

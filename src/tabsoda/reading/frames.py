@@ -111,8 +111,13 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
     types = {type(value) for value in values if value is not None}
     if str in types and len(types) > 1:
         # An object column with texts among numbers: texts throughout, as a file would hold it.
-        values = [None if value is None else str(value) for value in values]
+        values = [None if value is None else _as_text(value) for value in values]
     return pl.Series(name, values, strict=False)
+
+
+def _as_text(value: Any) -> str:
+    """Write a value as a file would, so that 1.0 beside "1" is the same answer."""
+    return str(value) if isinstance(value, bool) else str(plain(value))
 
 
 def like_input(table: pl.DataFrame, original: Any) -> Any:

@@ -151,7 +151,7 @@ class Desk:
         same = _routing_of(rules) == _routing_of(self._rules)
         examined = self._examined if same else examine(rules, self.survey.table)
         try:
-            text = keep_comments(self.path.read_text(encoding="utf-8"), dump_rules(rules))
+            text = keep_comments(self.path.read_text(encoding="utf-8-sig"), dump_rules(rules))
             write_text(self.path, text)
         except OSError as error:
             raise InputError(

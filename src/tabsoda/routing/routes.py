@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class GateRoutes:
             bounds = {b for c in conditions for b in (c.above, c.up_to) if b is not None}
             edges = np.array(sorted(bounds), dtype=np.float64)
             # An answer on an edge belongs below it: conditions read above < answer <= up_to.
-            answers = np.append(edges, edges[-1] + 1.0) if edges.size else np.zeros(1)
+            answers = np.append(edges, _next_whole(edges[-1])) if edges.size else np.zeros(1)
         if not column.is_categorical:
             return cls(column, edges, np.empty(0, dtype=np.int64), answers)
         states = np.full(answers.size, CellState.ANSWERED, dtype=np.uint8)
@@ -123,11 +124,18 @@ class GateRoutes:
         """
         lower = np.append(-np.inf, self.edges)[routes]
         upper = np.append(self.edges, np.inf)[routes]
-        above = np.where(np.floor(lower) + 1 <= upper, np.floor(lower) + 1, (lower + upper) / 2)
+        whole, middle = _next_whole(lower), (lower + upper) / 2
+        # Between neighbouring floats there is no middle; the upper one is on the route.
+        above = np.where(whole <= upper, whole, np.where(middle > lower, middle, upper))
         smallest, largest = observed[routes].T
         first = np.where(np.isnan(smallest), above, smallest)
         last = np.where(np.isnan(largest), upper, largest)
         return np.where(values > upper, last, np.where(values <= lower, first, values))
+
+
+def _next_whole(bound: Any) -> Any:
+    """Return the whole number above a bound; the next float where they are further apart than 1."""
+    return np.maximum(np.floor(bound) + 1, np.nextafter(bound, np.inf))
 
 
 def gate_routes(rules: RuleSet, table: CodedTable) -> dict[int, GateRoutes]:

@@ -93,6 +93,10 @@ class CodeBook:
         for number in ambiguous:
             del self._number[number]
 
+    def spells(self, value: object) -> bool:
+        """Whether a value of the file is a declared code to the letter."""
+        return isinstance(value, str) and value in self._exact
+
     def find(self, value: object) -> Code | None:
         """Return the declared code that a value of the file is, or None."""
         if isinstance(value, str) and value in self._exact:

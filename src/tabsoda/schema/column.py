@@ -92,7 +92,8 @@ class Column:
                     next_step="Remove the repetition from the survey description",
                 )
             seen.add(level)
-        both = seen & set(self.special_codes)
+        spelled = {_spelled(level) for level in self.levels}
+        both = [code for code in self.special_codes if _spelled(code) in spelled]
         if both:
             raise InputError(
                 "lists a code both as an answer and as no answer",
@@ -101,6 +102,16 @@ class Column:
                 expected="each code in one place",
                 next_step="Remove it from the levels or from the special codes",
             )
+        reasons: dict[str, Reason] = {}
+        for code, reason in self.special_codes.items():
+            if reasons.setdefault(_spelled(code), reason) is not reason:
+                raise InputError(
+                    "gives one code two meanings",
+                    column=self.name,
+                    found=f"{code!r} as {reasons[_spelled(code)].value} and as {reason.value}",
+                    expected="each code once",
+                    next_step="Remove one of them from the survey description",
+                )
 
     @property
     def is_categorical(self) -> bool:
@@ -117,3 +128,8 @@ class Column:
         label = self.level_labels.get(level, "")
         code = f"{level:g}" if isinstance(level, float) else str(level)
         return f"{code} '{label}'" if label and label != code else code
+
+
+def _spelled(code: Code) -> str:
+    """Write a code as a file would: 1, 1.0 and "1" are one code, "01" is another."""
+    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

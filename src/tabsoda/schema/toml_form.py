@@ -156,7 +156,8 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
     column = None
     if where[:1] == ["variable"] and len(where) > 1:
         entry = content["variable"][int(where[1])]
-        column = str(entry.get("name", f"number {int(where[1]) + 1}"))
+        number = f"number {int(where[1]) + 1}"
+        column = str(entry.get("name", number)) if isinstance(entry, Mapping) else number
         where = where[2:]
     # Members of a union add their own name to the place; the key comes before them.
     key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())

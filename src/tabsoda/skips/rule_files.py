@@ -222,7 +222,7 @@ def _rule_from(entry: RuleDocument) -> SkipRule:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError as error:
         raise InputError(
             f"The rules file '{path}' does not exist",
@@ -247,16 +247,23 @@ def _block(head: str, entry: Mapping[str, Any]) -> str:
         # One path or decision a line: a rule with several of them is read line by line.
         if key in ("when", "history") and len(value) > 1:
             items = "".join(f"  {_inline(item)},\n" for item in value)
-            lines.append(f"{key} = [\n{items}]")
+            lines.append(f"{_key(key)} = [\n{items}]")
         else:
-            lines.append(f"{key} = {_inline(value)}")
+            lines.append(f"{_key(key)} = {_inline(value)}")
     return "\n".join(lines) + "\n"
+
+
+def _key(key: str) -> str:
+    """Write a key, in quotes where TOML wants them."""
+    return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")
 
 
 def _inline(value: Any) -> str:
     """Write a TOML value on one line, which tomli_w does for everything but arrays."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_inline(item)}" for key, item in value.items()) + " }"
+        return (
+            "{ " + ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items()) + " }"
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_inline(item) for item in value) + "]"
     return tomli_w.dumps({"x": value}).removeprefix("x = ").removesuffix("\n")

@@ -85,6 +85,14 @@ class RuleSet:
 
     def __post_init__(self) -> None:
         order = {column.name: position for position, column in enumerate(self.columns)}
+        if len(order) < len(self.columns):
+            names = [column.name for column in self.columns]
+            raise InputError(
+                "is described twice among the rules",
+                column=next(name for name in names if names.count(name) > 1),
+                expected="each column once",
+                next_step="Remove one of the descriptions",
+            )
         check_rules(self.rules, {column.name: column for column in self.columns}, order)
         rules = sorted(self.rules, key=lambda rule: order[rule.target])
         used = {name for rule in rules for name in (rule.target, *rule.gates)}
