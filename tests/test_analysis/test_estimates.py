@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tabsoda import read_survey
 from tabsoda.analysis import (
     ReplicateWeights,
     pooled_mean,
@@ -13,6 +14,7 @@ from tabsoda.analysis import (
 )
 from tabsoda.analysis.model_frame import model_frame
 from tabsoda.errors import InputError
+from tabsoda.imputations import Imputations, ImputedCells
 
 
 @pytest.fixture(scope="module")
@@ -249,3 +251,55 @@ def test_fitting_to_every_draw_tells_how_far_it_is(result):
     told = []
     pooled_model(result, "cigarettes ~ age", report=lambda *one: told.append(one))
     assert told == [(draw - 1, 4, f"draw {draw} of 4") for draw in (1, 2, 3, 4)]
+
+
+def test_a_comparison_leaves_out_those_whom_the_question_was_not_put_to(result):
+    def share(table):
+        asked = table["cigarettes"].to_numpy()
+        asked = asked[~np.isnan(asked)]
+        return np.array([(asked > 10).mean()]), np.array([[1.0]])
+
+    expected = np.mean([share(model_frame(result, k + 1))[0] for k in range(len(result))])
+    pooled = pooled_model(result, "I(cigarettes > 10) ~ 1")
+    assert pooled.estimates[0] == pytest.approx(expected, rel=1e-9)
+    assert any("was skipped" in note for note in pooled.notes)
+    other = pooled_model(result, "age ~ I(Q('cigarettes') > 10)")
+    plain = pooled_model(result, "age ~ cigarettes")
+    assert other.notes == plain.notes
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("age ~ I(cigarettes ==)", "cannot be used on this survey"),
+        ("age ~ 0", "has no term"),
+        ("np.log(age - age) ~ health", "values of the outcome that are no finite numbers"),
+        ("age ~ np.log(health - 1)", "values of np.log.* that are no finite numbers"),
+    ],
+)
+def test_formulas_that_make_no_numbers(formula, message, result):
+    with pytest.raises(InputError, match=message):
+        pooled_model(result, formula)
+
+
+def test_weights_that_leave_nobody_with_a_level_are_told(result):
+    west = model_frame(result, 1)["region"].to_numpy() == "west"
+    replicates = np.ones((80, 3))
+    replicates[west, 1] = 0.0
+    weights = ReplicateWeights.jackknife(np.ones(80), replicates)
+    with pytest.raises(InputError, match=r"draw 1. Found: \d+ rows with a weight"):
+        pooled_model(result, "age ~ region", weights=weights)
+    with pytest.raises(InputError, match=r"draw 1. Found: \d+ rows with a weight"):
+        pooled_model(result, "age ~ region", weights=replicates[:, 1])
+
+
+def test_codes_of_no_answer_are_no_weights():
+    frame = pl.DataFrame({"w": [1.0, 2.0, 99.0, 1.0], "q": [1.0, 2.0, 3.0, None]})
+    description = [
+        {"name": "w", "type": "continuous", "role": "weight", "missing_codes": [99]},
+        {"name": "q", "type": "continuous"},
+    ]
+    survey = read_survey(frame, description)
+    cells = ImputedCells(np.array([3]), np.array([0]), np.ones((2, 1)), np.ones(1), np.ones(1))
+    with pytest.raises(InputError, match="Column 'w' holds no usable weights"):
+        pooled_mean(Imputations(survey.table, cells, survey), "q", weights="w")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tabsoda import read_survey
 from tabsoda.exchange import export
 from tabsoda.exchange.spreadsheet_text import harmless
+from tabsoda.imputations import Imputations, ImputedCells
 from tabsoda.schema.files import load_schema
 from tabsoda.schema.json_form import parse_json_list
 
@@ -131,3 +132,37 @@ def test_parquet_has_the_description_in_its_metadata(rich, tmp_path):
     assert (second == "skip").to_list() == rich.skipped_in(2)[:, 1].tolist()
     first = reasons.filter(pl.col("_imputation") == 0)["smokes"]
     assert first[0] == "refused"
+
+
+def test_r_keeps_codes_that_look_like_something_else(tmp_path):
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not here")
+    codes = {"state": ["01", "02", "10"], "yes": ["T", "F", "T"], "big": [100000, 0.5, 200000]}
+    frame = pl.DataFrame(
+        {name: pl.Series(answers * 10, strict=False) for name, answers in codes.items()}
+    )
+    frame = frame.with_columns(pl.when(pl.int_range(30) > 0).then(pl.all()))
+    description = [
+        {"name": name, "type": "nominal", "levels": [*dict.fromkeys(answers)]}
+        for name, answers in codes.items()
+    ]
+    survey = read_survey(frame, description)
+    rows, positions = np.nonzero(survey.states.missing)
+    draws = np.zeros((2, len(rows)))
+    cells = ImputedCells(rows, positions, draws, draws[0], draws[0])
+    export(Imputations(survey.table, cells, survey), "r", tmp_path / "out")
+    code = """
+    if (!requireNamespace("mice", quietly = TRUE)) { cat("absent"); quit() }
+    suppressPackageStartupMessages(source("read.R"))
+    done <- complete(imputations, 1)
+    cat(jsonlite::toJSON(lapply(done[c("state", "yes", "big")], as.character)))
+    """
+    done = subprocess.run(
+        ["Rscript", "-e", code], capture_output=True, text=True, cwd=tmp_path / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    if done.stdout.endswith("absent"):
+        pytest.skip("mice is not here")
+    found = json.loads(done.stdout.splitlines()[-1])
+    for name, answers in codes.items():
+        assert found[name] == [str(code) for code in answers] * 10, name

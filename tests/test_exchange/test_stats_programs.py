@@ -293,3 +293,32 @@ def test_sas_program_quotes_labels_and_names_reasons(sas):
     assert f"if _why{{_i}} = {SKIP} then _answer{{_i}} = .A;" in program
     # A label cannot close its quotes: no line has an odd number of them.
     assert all(line.count("'") % 2 == 0 for line in program.splitlines() if " = '" in line)
+
+
+def test_names_that_programs_need_for_themselves_are_changed(tmp_path):
+    import polars as pl
+
+    from tabsoda.events import EventLog
+    from tabsoda.exchange import sas, stata
+
+    names = ["why_1", "_i", "str5", "plain"]
+    survey = read_survey(
+        pl.DataFrame({name: [1.0, 2.0, None] for name in names}),
+        [{"name": name, "type": "continuous"} for name in names],
+    )
+    rows, positions = np.nonzero(survey.states.missing)
+    draws = np.full((1, len(rows)), 1.0)
+    result = Imputations(
+        survey.table, ImputedCells(rows, positions, draws, draws[0], draws[0]), survey
+    )
+    for program, file, kept in (
+        (sas, "imputed.xpt", {"str5", "plain"}),
+        (stata, "imputations.dta", {"why_1", "_i", "plain"}),
+    ):
+        folder = tmp_path / file
+        folder.mkdir()
+        program.write(result, folder, EventLog())
+        read = pyreadstat.read_xport if file.endswith("xpt") else pyreadstat.read_dta
+        found = set(read(folder / file, output_format="dict")[1].column_names)
+        assert kept <= found
+        assert not (set(names) - kept) & found

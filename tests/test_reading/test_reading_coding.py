@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tabsoda.errors import InputError
+from tabsoda.reading import read_survey
 from tabsoda.reading.coding import code_column
 from tabsoda.schema import Column, ColumnKind, Reason
 from tabsoda.states import reason_code
@@ -81,3 +83,47 @@ def test_booleans_and_dates_have_numbers():
     days = pl.Series(["1970-01-02", "1970-02-01"]).str.to_date()
     coded = code_column(days, Column("d", ColumnKind.CONTINUOUS))
     assert coded.values.tolist() == [1, 31]
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        {"levels": [1, 2], "special_codes": {"1": Reason.REFUSED}},
+        {"levels": ["1", "2"], "special_codes": {1.0: Reason.REFUSED}},
+        {"special_codes": {9: Reason.REFUSED, "9": Reason.SKIP}},
+    ],
+)
+def test_a_code_has_one_meaning_however_it_is_written(codes):
+    levels = tuple(codes.get("levels", (1, 2)))
+    with pytest.raises(InputError, match=r"Column 'q' (lists a code both|gives one code two)"):
+        Column("q", ColumnKind.NOMINAL, levels, special_codes=codes["special_codes"])
+
+
+def test_a_level_to_the_letter_is_no_code_that_spells_the_same_number():
+    column = Column("q", ColumnKind.NOMINAL, ("07", "1"), special_codes={7: Reason.REFUSED})
+    found = code_column(pl.Series("q", ["07", "7", "1", "01"]), column)
+    assert found.values[[0, 2, 3]].tolist() == [0, 1, 1]
+    assert found.reasons[1] == reason_code(Reason.REFUSED)
+
+
+def test_levels_are_found_in_single_precision():
+    column = Column("q", ColumnKind.ORDINAL, (0.1, 0.2, 0.3))
+    found = code_column(pl.Series("q", [0.3, 0.1, None, 0.2], dtype=pl.Float32), column)
+    np.testing.assert_array_equal(found.values, [2, 0, np.nan, 1])
+    assert not found.unlisted
+
+
+def test_an_empty_text_has_the_reason_of_texts_before_that_of_any_blank():
+    codes = {"": Reason.SKIP, ".": Reason.REFUSED}
+    column = Column("q", ColumnKind.NOMINAL, ("a",), special_codes=codes)
+    text = code_column(pl.Series("q", ["a", None]), column)
+    assert text.reasons[1] == reason_code(Reason.SKIP)
+    numbers = Column("q", ColumnKind.NOMINAL, (1,), special_codes=codes)
+    assert code_column(pl.Series("q", [1, None]), numbers).reasons[1] == reason_code(Reason.REFUSED)
+
+
+def test_numbers_beside_texts_are_written_as_a_file_would():
+    import pandas as pd
+
+    frame = pd.DataFrame({"q": [1, "1", 1.0, "x", 2.5, None]}, dtype=object)
+    assert read_survey(frame).frame["q"].to_list() == ["1", "1", "1", "x", "2.5", None]

@@ -90,3 +90,15 @@ def test_a_gate_that_rules_ask_nothing_about_but_its_state_has_no_routes(level):
     columns = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in "ab")
     rules = RuleSet((SkipRule("1", "b", ((Condition("a", or_skipped=True),),)),), columns)
     assert gate_routes(rules, CodedTable.from_values(columns, np.full((1, 2), level))) == {}
+
+
+@pytest.mark.parametrize("bound", [2.0**53, 1.6e18, -1.6e18, 1e300, 0.5])
+def test_numbers_that_are_further_apart_than_one_have_a_route_above_a_bound(bound):
+    edges = [bound, np.nextafter(bound, np.inf)]
+    routes = GateRoutes.of(_NUMBER, [Condition("n", above=edge) for edge in edges])
+    assert routes.of_values(routes.examples).tolist() == [0, 1, 2]
+    wanted = np.array([0, 1, 2])
+    nobody = np.full((3, 2), np.nan)
+    assert routes.of_values(routes.nearest(edges[0] * np.ones(3), wanted, nobody)).tolist() == [
+        *wanted
+    ]

@@ -211,3 +211,21 @@ def test_numpy_values_are_written_as_plain_ones(tmp_path):
     rule = SkipRule("r", "AGE", ((Condition("G", (np.int64(2),)),),))
     RuleSet((rule,), (gate, AGE)).to_toml(tmp_path / "rules.toml")
     assert RuleSet.from_toml(tmp_path / "rules.toml")["r"].any_of[0][0].levels == (2,)
+
+
+def test_keys_that_need_quotes_get_them(tmp_path):
+    settings = {"a b": 1, "c.d": 2.5, "plain": "x"}
+    origin = Provenance("a.csv", 9, "purity", "0", settings)
+    rules = RuleSet(RULES.rules, RULES.columns, origin)
+    rules.to_toml(tmp_path / "rules.toml")
+    assert RuleSet.from_toml(tmp_path / "rules.toml") == rules
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path):
+    (tmp_path / "rules.toml").write_text(dump_rules(RULES), encoding="utf-8-sig")
+    assert RuleSet.from_toml(tmp_path / "rules.toml") == RULES
+
+
+def test_a_column_that_is_described_twice_is_named():
+    with pytest.raises(InputError, match="Column 'AGE' is described twice"):
+        RuleSet(RULES.rules, (AGE, EVER, AGE, NOW))
