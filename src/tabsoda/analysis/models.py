@@ -107,14 +107,16 @@ def _design(result: Imputations, formula: str, draw: int) -> _Design:
     frame = model_frame(result, draw)
     try:
         used = [name for name in _names_in(formula) if name in frame.columns]
-        outcome, terms = patsy.dmatrices(
-            formula,
-            # Patsy leaves out a blank number, but compared with anything a blank is a plain "no".
-            frame[frame[used].notna().all(axis=1)],
-            # Formulas see numpy and the columns, and none of our own variables.
-            eval_env=patsy.EvalEnvironment([{"np": np}]),
-            return_type="dataframe",
-        )
+        # What is no number, such as the logarithm of 0, is told below.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            outcome, terms = patsy.dmatrices(
+                formula,
+                # Patsy leaves out blank numbers, but compared with anything a blank is a "no".
+                frame[frame[used].notna().all(axis=1)],
+                # Formulas see numpy and the columns, and none of our own variables.
+                eval_env=patsy.EvalEnvironment([{"np": np}]),
+                return_type="dataframe",
+            )
     except (
         *(patsy.PatsyError, NameError, AttributeError),
         *(TypeError, ValueError, SyntaxError),

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tabsoda.reporting.suppression import withhold_alone
+from tabsoda.reporting.suppression import withhold_named
 from tabsoda.reporting.svg import element, number, picture
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import NO_EVIDENCE, SkipRule
@@ -132,7 +132,8 @@ def _counts(rule: SkipRule, suppress_below: int) -> dict[str, int | None] | None
     if rule.evidence == NO_EVIDENCE:
         return None
     names = ("fired_blank", "fired_answered", "silent_blank", "silent_answered")
-    return {name: withhold_alone(getattr(rule.evidence, name), suppress_below) for name in names}
+    # They add up to all rows.
+    return withhold_named({name: getattr(rule.evidence, name) for name in names}, suppress_below)
 
 
 def _y(row: int) -> int:

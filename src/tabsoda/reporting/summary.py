@@ -16,7 +16,13 @@ from tabsoda.reporting.methods import describe_methods
 from tabsoda.reporting.routing import describe_rules
 from tabsoda.reporting.state_map import state_map
 from tabsoda.reporting.strata import make_strata
-from tabsoda.reporting.suppression import plain, withhold_alone, withhold_in_text
+from tabsoda.reporting.suppression import (
+    plain,
+    withhold,
+    withhold_alone,
+    withhold_in_text,
+    withhold_named,
+)
 from tabsoda.reporting.variables import describe_variables
 
 if TYPE_CHECKING:
@@ -101,14 +107,18 @@ def summarise_result(
 def _counts(result: Imputations, suppress_below: int) -> dict[str, int | None]:
     states = result.table.states
     missing, imputed = int(states.missing.sum()), len(result.cells.rows)
-    counts = {
-        "rows": states.shape[0],
+    incomplete = int(states.missing.any(axis=1).sum())
+    # These add up to all cells, the missing ones to two kinds, the rows to two kinds.
+    every = {"answered": int(states.answered.sum()), "missing": missing}
+    kinds = withhold_named({**every, "skipped": int(states.skipped.sum())}, suppress_below)
+    parts = withhold_named({"imputed": imputed, "left_missing": missing - imputed}, suppress_below)
+    if kinds["missing"] is None:
+        parts = dict.fromkeys(parts)
+    complete, _ = withhold([states.shape[0] - incomplete, incomplete], suppress_below)
+    return {
+        "rows": withhold_alone(states.shape[0], suppress_below),
         "questions": states.shape[1],
-        "answered": int(states.answered.sum()),
-        "missing": missing,
-        "skipped": int(states.skipped.sum()),
-        "imputed": imputed,
-        "left_missing": missing - imputed,
-        "complete_rows": int((~states.missing.any(axis=1)).sum()),
+        **kinds,
+        **parts,
+        "complete_rows": complete,
     }
-    return {name: withhold_alone(count, suppress_below) for name, count in counts.items()}

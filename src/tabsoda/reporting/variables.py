@@ -71,8 +71,37 @@ def describe_variables(
                 for label, rows in groups.items()
                 if rows[rows_of_cells].any()
             ]
+            _withhold_across(entry["strata"])
+        if None in entry["states"].values():
+            _withhold_parts(entry)
         described.append(entry)
     return described
+
+
+def _withhold_parts(entry: dict[str, Any]) -> None:
+    """Withhold what the withheld states of a question could be computed from; in place."""
+    entry["imputed"] = None
+    entry["reasons"] = dict.fromkeys(entry["reasons"])
+    for part in (entry, *entry.get("strata", ())):
+        for row in part.get("shares", ()):
+            row["count"] = None
+            # Five digits of a share tell what it is a share of.
+            row["observed"] = None if row["observed"] is None else round(row["observed"], 2)
+
+
+def _withhold_across(strata: list[dict[str, Any]]) -> None:
+    """Withhold in all groups what is withheld in one: the total would tell it; in place."""
+    for by in {group["by"] for group in strata}:
+        groups = [group for group in strata if group["by"] == by]
+        for name in ("answered", "imputed"):
+            if any(group[name] is None for group in groups):
+                for group in groups:
+                    group[name] = None
+        rows = [row for group in groups for row in group.get("shares", ())]
+        hidden = {row["level"] for row in rows if row["count"] is None}
+        for row in rows:
+            if row["level"] in hidden:
+                row["count"] = row["observed"] = None
 
 
 def _cells_by_column(result: Imputations) -> list[NDArray[np.intp]]:
