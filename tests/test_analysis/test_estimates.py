@@ -303,3 +303,17 @@ def test_codes_of_no_answer_are_no_weights():
     cells = ImputedCells(np.array([3]), np.array([0]), np.ones((2, 1)), np.ones(1), np.ones(1))
     with pytest.raises(InputError, match="Column 'w' holds no usable weights"):
         pooled_mean(Imputations(survey.table, cells, survey), "q", weights="w")
+
+
+def test_user_missing_weights_of_a_file_are_no_weights(tmp_path):
+    import pyreadstat
+
+    values = np.r_[np.random.default_rng(0).uniform(0.5, 2.0, 75), np.full(5, 999.0)]
+    frame = pl.DataFrame({"WEIGHT": values, "x": np.arange(80) % 7})
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", missing_ranges={"WEIGHT": [999.0]})
+    survey = read_survey(tmp_path / "a.sav")
+    assert survey.schema["WEIGHT"].role == "weight"
+    none = np.zeros(0, dtype=np.int64)
+    cells = ImputedCells(none, none, np.zeros((2, 0)), np.zeros(0), np.zeros(0))
+    with pytest.raises(InputError, match="Column 'WEIGHT' holds no usable weights"):
+        pooled_mean(Imputations(survey.table, cells, survey), "x", weights="WEIGHT")

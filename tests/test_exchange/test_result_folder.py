@@ -120,3 +120,13 @@ def test_a_file_that_is_gone_or_was_changed(copy):
     (copy / "point.parquet").unlink()
     with pytest.raises(InputError, match=r"is incomplete. Found: no point\.parquet"):
         load_result(copy)
+
+
+def test_a_cut_off_record_that_no_hash_guards_is_told(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["outputs_sha256"] = {}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    cells = copy / "record" / "cells.parquet"
+    cells.write_bytes(cells.read_bytes()[:40])
+    with pytest.raises(InputError, match="cannot be read"):
+        load_result(copy)

@@ -114,6 +114,13 @@ class Study(_Strict):
         """
         fingerprints = {name: case.fingerprint for name, case in cases.items()}
         built = [method_factory(e.name)(**e.options) for e in self.methods]
+        for entry, method in zip(self.methods, built, strict=True):
+            if not all(hasattr(method, part) for part in ("name", "knows_skips", "impute")):
+                raise InputError(
+                    f"What '{entry.name}' makes is no imputation method",
+                    found=type(method).__name__,
+                    expected="an object with name, knows_skips and impute",
+                )
         labelled = [
             (entry, entry.label or method.name, self._views(entry, knows_skips=method.knows_skips))
             for entry, method in zip(self.methods, built, strict=True)

@@ -42,6 +42,8 @@ def load_result(folder: str | Path) -> Imputations:
     tabsoda.errors.InputError: The folder 'nowhere' does not exist. Expected: the output of \
 tabsoda impute.
     """
+    from polars.exceptions import PolarsError
+
     folder = Path(folder)
     manifest = load_manifest(folder)
     try:
@@ -51,7 +53,7 @@ tabsoda impute.
         return read_record(folder / RECORD)
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, PolarsError) as error:
         raise InputError(
             f"The result in '{folder}' cannot be read",
             found=f"{type(error).__name__}: {error}",

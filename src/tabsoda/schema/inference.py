@@ -103,8 +103,13 @@ def propose_column(
     role, role_reason = _role(series.name, content)
     kind, levels, kind_reason = _kind(content, hints)
     if role is not ColumnRole.QUESTION:
-        kind = ColumnKind.CONTINUOUS if role is ColumnRole.WEIGHT else ColumnKind.NOMINAL
-        return Column(series.name, kind, (), hints.label, {}, {}, role, hints.universe, role_reason)
+        is_weight = role is ColumnRole.WEIGHT
+        kind = ColumnKind.CONTINUOUS if is_weight else ColumnKind.NOMINAL
+        # A code for no weight must not count as one.
+        codes = content.special if is_weight else {}
+        return Column(
+            series.name, kind, (), hints.label, {}, codes, role, hints.universe, role_reason
+        )
     suspects = suspicious_codes(_edges(content.answers))
     unlabelled = [code for code in suspects if CodeBook(hints.level_labels).find(code) is None]
     if unlabelled:
