@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import norm
 
 from tabsoda.analysis import pool
 from tabsoda.errors import InputError
@@ -136,6 +137,11 @@ def test_several_terms_are_tested_as_mitml_does(draws, complete_df, r, tmp_path)
     test = pool([*estimates], matrices, names=["a", "b"], complete_df=complete_df).wald_test()
     found = (test.statistic, test.df_numerator, test.df_denominator, test.p_value)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+def test_a_wald_test_of_draws_that_agree_is_the_normal_one():
+    pooled = pool([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
+    assert pooled.wald_test().p_value == pytest.approx(2 * norm.sf(1.0), rel=1e-12)
 
 
 def test_a_wald_test_of_one_term_is_its_t_test():

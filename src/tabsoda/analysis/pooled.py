@@ -166,7 +166,9 @@ class PooledEstimates:
             ) from error
         statistic = float(distance / (k * (1 + increase)))
         df = wald_denominator_df(increase, k, self.n_draws, self.complete_df)
-        return WaldTest(statistic, float(k), df, float(stats.f.sf(statistic, k, df)))
+        # F with infinitely many degrees of freedom below is chi-square over those above.
+        p_value = stats.chi2.sf(k * statistic, k) if np.isinf(df) else stats.f.sf(statistic, k, df)
+        return WaldTest(statistic, float(k), df, float(p_value))
 
     def table(self, level: float = 0.95) -> pl.DataFrame:
         """Return one row an estimate, with everything Rubin's rules tell of it."""
