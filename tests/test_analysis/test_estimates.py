@@ -317,3 +317,22 @@ def test_user_missing_weights_of_a_file_are_no_weights(tmp_path):
     cells = ImputedCells(none, none, np.zeros((2, 0)), np.zeros(0), np.zeros(0))
     with pytest.raises(InputError, match="Column 'WEIGHT' holds no usable weights"):
         pooled_mean(Imputations(survey.table, cells, survey), "x", weights="WEIGHT")
+
+
+def small_result(names, n_rows=3):
+    frame = pl.DataFrame({name: np.arange(float(n_rows)) for name in names})
+    survey = read_survey(frame, [{"name": name, "type": "continuous"} for name in names])
+    none = np.zeros(0, dtype=np.int64)
+    cells = ImputedCells(none, none, np.zeros((2, 0)), np.zeros(0), np.zeros(0))
+    return Imputations(survey.table, cells, survey)
+
+
+def test_one_row_has_no_variance():
+    with pytest.raises(InputError, match=r"too few rows for a variance. Found: 1 rows"):
+        pooled_mean(small_result(["x"], n_rows=1), "x")
+
+
+@pytest.mark.parametrize("name", [".imp", ".id"])
+def test_names_that_the_long_table_needs_for_itself(name):
+    with pytest.raises(InputError, match=f"Column '{name}' has a name that the stacked table"):
+        small_result(["x", name]).complete("long")

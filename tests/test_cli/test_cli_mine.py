@@ -224,3 +224,16 @@ def test_decisions_come_with_their_reason_and_amounts():
         "  2 x skips withheld: respondent absent (1,230 cells): a, b",
         "  target not mined: blank in every row: c",
     ]
+
+
+def test_a_mask_is_written_by_its_ending_and_read_again(survey, capsys):
+    mask = survey / "mask.csv"
+    _mine(survey, "--mask", str(mask))
+    assert pl.read_csv(mask).equals(pl.read_parquet(survey / "truth.parquet"))
+    capsys.readouterr()
+    _mine(survey, "--reference", str(mask), "--json")
+    with pytest.raises(SystemExit) as caught:
+        _mine(survey, "--mask", str(survey / "mask.xlsx"))
+    assert caught.value.code == 2
+    assert ".parquet or .csv" in " ".join(capsys.readouterr().err.split())
+    assert not (survey / "mask.xlsx").exists()

@@ -234,3 +234,9 @@ def test_codebook_that_is_no_codebook(tmp_path):
 
 def test_a_source_of_no_known_kind():
     assert "neither a path nor a data frame" in complaint(io.BytesIO(b"abc"))
+
+
+def test_a_variable_that_is_no_table_is_named(tmp_path):
+    (tmp_path / "survey.toml").write_text('format = 1\nvariable = ["x"]\n')
+    with pytest.raises(InputError, match="Column 'number 1' is described wrongly"):
+        read_survey(pl.DataFrame({"x": [1, 2]}), tmp_path / "survey.toml")
