@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tabsoda.exchange.portable import PortableSurvey
+from tabsoda.schema.codes import plain
 from tabsoda.schema.column import Column
 from tabsoda.states.cell_states import REASONS
 
 REASON_NAMES = ("answered", *(reason.value for reason in REASONS))
 
 
-def answers_long(survey: PortableSurvey, numbers: range, index: tuple[str, str]) -> pl.DataFrame:
+def answers_long(
+    survey: PortableSurvey, numbers: range, index: tuple[str, str], *, codes_as_texts: bool = False
+) -> pl.DataFrame:
     """Stack tables with the file's codes as answers, blank wherever there is none.
 
     Parameters
@@ -23,6 +28,8 @@ def answers_long(survey: PortableSurvey, numbers: range, index: tuple[str, str])
         Draws; 0 is what was observed.
     index : (str, str)
         Names of the two columns that tell table and row (from 1).
+    codes_as_texts : bool
+        Write every code of a categorical question as a text, numbers too.
     """
     frame = survey.survey.frame
     columns = _index_columns(survey.n_rows, numbers, index)
@@ -35,7 +42,11 @@ def answers_long(survey: PortableSurvey, numbers: range, index: tuple[str, str])
             columns.append(pl.concat([frame[name]] * len(numbers)).rename(new))
             continue
         stacked = np.concatenate([table[:, question.position] for table in values])
-        columns.append(_decoded(question.column, stacked, frame.schema[name]).rename(question.name))
+        if codes_as_texts and question.column.is_categorical:
+            series = _at([str(plain(c)) for c in question.column.levels], stacked)
+        else:
+            series = _decoded(question.column, stacked, frame.schema[name])
+        columns.append(series.rename(question.name))
     return pl.DataFrame(columns)
 
 
@@ -61,16 +72,20 @@ def _index_columns(n_rows: int, numbers: range, index: tuple[str, str]) -> list[
     ]
 
 
+def _at(levels: Sequence[str | float], values: NDArray[np.float64]) -> pl.Series:
+    """Return the levels at the places that coded values are; null where they are blank."""
+    places = pl.Series(np.where(np.isnan(values), -1, values).astype(np.int64))
+    kind = pl.String if levels and isinstance(levels[0], str) else pl.Float64
+    return pl.Series(levels, dtype=kind).gather(places.set(places < 0, None))
+
+
 def _decoded(column: Column, values: NDArray[np.float64], stored: pl.DataType) -> pl.Series:
     """Return coded values as the file's codes: texts where a level is a text, else numbers."""
     if not column.is_categorical:
         series = pl.Series(values).fill_nan(None)
     else:
         texts = any(isinstance(level, str) for level in column.levels)
-        levels = [str(level) if texts else float(level) for level in column.levels]
-        places = pl.Series(np.where(np.isnan(values), -1, values).astype(np.int64))
-        kind = pl.String if texts else pl.Float64
-        series = pl.Series(levels, dtype=kind).gather(places.set(places < 0, None))
+        series = _at([str(c) if texts else float(c) for c in column.levels], values)
     if stored.is_temporal():
         return series.cast(pl.Int64).cast(stored)
     known = series.drop_nulls()

@@ -44,7 +44,7 @@ long <- read("long.csv", setNames(rep("character", length(coded)), coded))
 for (v in coded) {
   rows <- levels[levels$variable == v, ]
   long[[v]] <- factor(long[[v]], rows$code, rows$label,
-                      ordered = toupper(rows$ordered[1]) == "TRUE")
+                      ordered = rows$ordered[1] == "TRUE")
 }
 where <- as.matrix(read.csv("where.csv", check.names = FALSE)) == 1
 imputations <- as.mids(long, where = where)
@@ -57,9 +57,8 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
     survey = PortableSurvey.of(result, _NAMES, events, (".imp", ".id"), keeps_texts=True)
     numbers = range(len(result) + 1)
     tables = {
-        "long.csv": answers_long(survey, numbers, (".imp", ".id")).with_columns(
-            _codes(survey, numbers)
-        ),
+        # The very texts that stand in levels.csv.
+        "long.csv": answers_long(survey, numbers, (".imp", ".id"), codes_as_texts=True),
         "levels.csv": _levels(survey),
         "reasons.csv": reasons_long(survey, range(1), (".imp", ".id")).drop(".imp"),
         "variables.csv": _variables(survey),
@@ -68,19 +67,6 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
         harmless_frame(table, events).write_csv(folder / name, quote_style="non_numeric")
     _where(survey).write_csv(folder / "where.csv")
     write_text(folder / "read.R", _SCRIPT)
-
-
-def _codes(survey: PortableSurvey, numbers: range) -> list[pl.Series]:
-    """Return categorical answers in the very texts that stand in levels.csv."""
-    values = np.concatenate([survey.values(number) for number in numbers])
-    texts = []
-    for question in survey.questions:
-        if question.column.is_categorical:
-            codes = np.array([*(str(plain(c)) for c in question.column.levels), None], dtype=object)
-            given = values[:, question.position]
-            places = np.where(np.isnan(given), -1, given).astype(np.intp)
-            texts.append(pl.Series(question.name, codes[places].tolist(), dtype=pl.String))
-    return texts
 
 
 def _where(survey: PortableSurvey) -> pl.DataFrame:
