@@ -350,7 +350,7 @@ def test_a_file_where_a_folder_should_be(X, tmp_path):
     taken.write_text("mine")
     fitted = imputer().fit(X, checkpoint=str(tmp_path / "rounds"))
     for attempt in (lambda: imputer().fit(X, checkpoint=taken), lambda: fitted.save(taken)):
-        with pytest.raises(InputError, match=r"'.*taken' cannot be made. Found: a file"):
+        with pytest.raises(InputError, match=r"'.*taken' cannot be made. Found: File exists"):
             attempt()
     assert taken.read_text() == "mine"
 

@@ -29,15 +29,14 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder with its parents; raise where a file stands in the way."""
+    """Make a folder with its parents; raise where that cannot be, as where a file is in the way."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
+    except OSError as error:
         raise InputError(
             f"The folder '{folder}' cannot be made",
-            found="a file of that name, or in place of a folder above it",
-            expected="a folder, or nothing yet",
-            next_step="Choose another name, or move the file away",
+            found=error.strerror or str(error),
+            next_step="Choose another name or place",
         ) from error
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabsoda._internal.files import write_json, write_text
+from tabsoda._internal.files import make_folder, write_json, write_text
 from tabsoda.errors import InputError
 from tabsoda.evaluation.cells import CellSettings
 
@@ -40,14 +40,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        try:
-            (folder / _CELLS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"The folder '{folder}' cannot be made or written to",
-                found=error.strerror or str(error),
-                next_step="Choose another output",
-            ) from error
+        make_folder(folder / _CELLS)
 
     def cell_folder(self, settings: CellSettings) -> Path:
         """Return where a cell lies."""

@@ -18,7 +18,7 @@ CHECKPOINT = ".checkpoint"
 _RUN = "run.json"
 # What a result may hold, whole or in shards; those beside it are in no list of outputs.
 _BESIDE = ("manifest.json", "report.html", "report.json")
-_RESULTS = (
+RESULTS = (
     *("point.parquet", "point_median.parquet", "states.parquet", "settings.json"),
     *("point", "point_median", "states", "imputations", "record", "model", *_BESIDE),
 )
@@ -74,7 +74,7 @@ def _refuse_strangers(folder: Path) -> None:
     if not folder.is_dir() or _unfinished(folder) is not None:
         return
     written = _written(folder)
-    there = (path for name in _RESULTS for path in [folder / name, *(folder / name).rglob("*")])
+    there = (path for name in RESULTS for path in [folder / name, *(folder / name).rglob("*")])
     names = [path.relative_to(folder).as_posix() for path in there if path.is_file()]
     strangers = [name for name in names if name not in written]
     if strangers:

@@ -17,7 +17,7 @@ from tabsoda._internal.files import file_hash, write_json
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.imputations.result_folder import RECORD
-from tabsoda.imputations.run_folder import check_folder, claim_folder, writing_to
+from tabsoda.imputations.run_folder import RESULTS, check_folder, claim_folder, writing_to
 from tabsoda.scale.manifest import build_manifest, write_shared_record
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
-# What an earlier run may have left in a folder that is overwritten.
-_OUTPUTS = (
-    *("model", "point", "point_median", "imputations", "states", RECORD),
-    *("manifest.json", "report.html", "report.json"),
-)
 
 
 def impute_shards(
@@ -198,7 +193,7 @@ class _Run:
         root = self.folder.root
         check_folder(root, list(self.inputs.values()), self.identity, force=force)
         if force:
-            for name in _OUTPUTS:
+            for name in RESULTS:
                 if (root / name).is_dir():
                     shutil.rmtree(root / name)
                 (root / name).unlink(missing_ok=True)
