@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
+# What patsy lets through of whatever a formula calls.
+_OF_A_FORMULA = (NameError, AttributeError, TypeError, ValueError, SyntaxError)
 FAMILIES = ("gaussian", "binomial", "poisson")
 # Of a coefficient, per standard deviation of its term: beyond it the rows tell nothing of it. Those
 # that rounding ends have a hundred thousand and more, and all others a few units at most.
@@ -117,10 +119,7 @@ def _design(result: Imputations, formula: str, draw: int) -> _Design:
                 eval_env=patsy.EvalEnvironment([{"np": np}]),
                 return_type="dataframe",
             )
-    except (
-        *(patsy.PatsyError, NameError, AttributeError),
-        *(TypeError, ValueError, SyntaxError),
-    ) as error:
+    except (patsy.PatsyError, *_OF_A_FORMULA) as error:
         raise InputError(
             "The formula cannot be used on this survey",
             found=str(error).splitlines()[0],

@@ -109,8 +109,10 @@ def _counts(result: Imputations, suppress_below: int) -> dict[str, int | None]:
     missing, imputed = int(states.missing.sum()), len(result.cells.rows)
     incomplete = int(states.missing.any(axis=1).sum())
     # These add up to all cells, the missing ones to two kinds, the rows to two kinds.
-    every = {"answered": int(states.answered.sum()), "missing": missing}
-    kinds = withhold_named({**every, "skipped": int(states.skipped.sum())}, suppress_below)
+    answered, skipped = int(states.answered.sum()), int(states.skipped.sum())
+    kinds = withhold_named(
+        {"answered": answered, "missing": missing, "skipped": skipped}, suppress_below
+    )
     parts = withhold_named({"imputed": imputed, "left_missing": missing - imputed}, suppress_below)
     if kinds["missing"] is None:
         parts = dict.fromkeys(parts)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from tabsoda.schema.column import Code
+if TYPE_CHECKING:
+    from tabsoda.schema.column import Code
 
 # Texts that mean "nothing here" unless a description lists them.
 BLANK_WORDS = frozenset({"", ".", "na", "n/a", "#n/a", "nan", "null", "<na>"})

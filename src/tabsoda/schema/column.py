@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tabsoda.errors import InputError
+from tabsoda.schema.codes import plain
 
 # A code as it stands in the file: a number, a text, or a Stata letter such as ".a".
 Code = int | float | str
@@ -92,8 +93,9 @@ class Column:
                     next_step="Remove the repetition from the survey description",
                 )
             seen.add(level)
-        spelled = {_spelled(level) for level in self.levels}
-        both = [code for code in self.special_codes if _spelled(code) in spelled]
+        # 1, 1.0 and "1" are one code, "01" is another.
+        spelled = {str(plain(level)) for level in self.levels}
+        both = [code for code in self.special_codes if str(plain(code)) in spelled]
         if both:
             raise InputError(
                 "lists a code both as an answer and as no answer",
@@ -104,11 +106,12 @@ class Column:
             )
         reasons: dict[str, Reason] = {}
         for code, reason in self.special_codes.items():
-            if reasons.setdefault(_spelled(code), reason) is not reason:
+            first = reasons.setdefault(str(plain(code)), reason)
+            if first is not reason:
                 raise InputError(
                     "gives one code two meanings",
                     column=self.name,
-                    found=f"{code!r} as {reasons[_spelled(code)].value} and as {reason.value}",
+                    found=f"{code!r} as {first.value} and as {reason.value}",
                     expected="each code once",
                     next_step="Remove one of them from the survey description",
                 )
@@ -128,8 +131,3 @@ class Column:
         label = self.level_labels.get(level, "")
         code = f"{level:g}" if isinstance(level, float) else str(level)
         return f"{code} '{label}'" if label and label != code else code
-
-
-def _spelled(code: Code) -> str:
-    """Write a code as a file would: 1, 1.0 and "1" are one code, "01" is another."""
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)
