@@ -73,8 +73,9 @@ def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataF
         "cells": _cells_frame(result.cells, first_row),
     }
     if survey.tags:
-        letters = {name: pl.Series(tag, dtype=pl.String) for name, tag in survey.tags.items()}
-        tables["letters"] = pl.DataFrame(letters)
+        # As lists: polars guesses the type of an object array by its first element, None or not.
+        letters = {name: tag.tolist() for name, tag in survey.tags.items()}
+        tables["letters"] = pl.DataFrame(letters, schema=dict.fromkeys(letters, pl.String))
     return tables
 
 
