@@ -37,8 +37,8 @@ def write_lettered(path, *, letter_first):
     pyreadstat.write_dta(
         frame,
         str(path),
-        variable_value_labels={name: labels for name in columns},
-        missing_user_values=dict.fromkeys(columns, list("abc")),
+        variable_value_labels=dict.fromkeys(columns, labels),
+        missing_user_values={name: list("abc") for name in columns},
     )
 
 
