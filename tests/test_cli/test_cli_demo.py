@@ -52,6 +52,17 @@ def test_files_are_those_of_the_survey_and_its_rules(folder: Path) -> None:
     assert agreement.sum() > 0.9 * planted.sum()
 
 
+def test_report_shows_the_imputed_cells_of_this_survey(folder: Path) -> None:
+    summary = (folder / "summary.txt").read_text(encoding="utf-8")
+    facts = json.loads((folder / "imputed" / "report.json").read_text(encoding="utf-8"))
+    page = (folder / "imputed" / "report.html").read_text(encoding="utf-8")
+    manifest = json.loads((folder / "imputed" / "manifest.json").read_text(encoding="utf-8"))
+
+    assert "imputed/report.html" in summary
+    assert manifest["inputs"]["data"]["sha256"] in page
+    assert f"{facts['counts']['imputed']:,}" in page
+
+
 def test_a_folder_in_use_is_left_alone(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -265,6 +265,7 @@ def _summary(run: Demo) -> Iterable[str]:
     yield f"In {run.folder}:"
     yield from columns(
         [
+            ["   imputed/report.html", "the report: open it in a browser first"],
             ["   survey.csv", "the survey, with survey.toml; survey.sav for SPSS"],
             ["   rules.toml", "the rules with their evidence, to approve or reject"],
             ["   mined_skip.parquet", "the skips found; skip.parquet holds the true ones"],

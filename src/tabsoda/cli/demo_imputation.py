@@ -27,10 +27,11 @@ N_DRAWS = 5
 
 
 def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
-    """Impute in the quickest quality, and write what ``tabsoda impute`` would write."""
+    """Impute in the quickest quality, and write what ``tabsoda impute`` writes, report included."""
     from tabsoda.cli.impute_outputs import write_outputs
     from tabsoda.cli.impute_rules import record_unreviewed
     from tabsoda.imputer import TabSODAImputer
+    from tabsoda.reporting.report import PAGE, write_report
 
     folder.mkdir(exist_ok=True)
     record_unreviewed(survey, rules, "as it is a demo")
@@ -45,7 +46,10 @@ def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
     imputer.rules_ = rules
     inputs = {"data": folder.parent / "survey.csv", "survey": folder.parent / "survey.toml"}
     options = {"draws": N_DRAWS, "seed": 1, "quality": QUALITY, "changed": SETTINGS}
-    write_outputs(folder, result, imputer, inputs, options, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    manifest = write_outputs(folder, result, imputer, inputs, options, seconds)
+    with progress("Reporting") as report:
+        write_report(result, folder / PAGE, manifest=manifest, imputer=imputer, progress=report)
     return result
 
 
