@@ -1,4 +1,4 @@
-"""What a paper has to say about how answers were imputed, with what makes it repeatable."""
+"""The methods paragraph of a report, and what another analyst needs to repeat the run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from tabsoda._version import __version__
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import RuleStatus, SkipRule
 
 CITATION = (
     "Chen Y, Kim T, Shu H, Feng Y (2026). TabSODA: Tabular Diffusion based Imputation with Skip "
@@ -27,7 +28,7 @@ def describe_methods(
     ----------
     result : Imputations
     manifest : dict or None
-        What ``tabsoda impute`` recorded; without it, what can be known is told.
+        What ``tabsoda impute`` recorded; without it, only what the result itself holds is stated.
     rules : RuleSet or None
     """
     manifest = manifest or {}
@@ -55,58 +56,145 @@ def describe_methods(
 def _paragraph(
     result: Imputations, options: dict[str, Any], inputs: dict[str, Any], rules: RuleSet | None
 ) -> str:
+    sentences = [
+        *_data_sentences(result),
+        *_model_sentences(result.settings, n_draws=len(result)),
+        *_draw_sentences(result, options),
+        *_skip_sentences(result, options, inputs, rules),
+    ]
+    if len(result):
+        sentences.append(
+            "Estimates from the completed tables are to be pooled by Rubin's rules (Rubin 1987)."
+        )
+    return " ".join(sentences)
+
+
+def _data_sentences(result: Imputations) -> list[str]:
     n_rows, n_questions = result.table.shape
     states = result.table.states
     cells = len(result.cells.rows)
     asked = int(states.answered.sum() + states.missing.sum())
     kinds = [column.kind.value for column in result.table.columns]
-    drawn = (
-        f"drawn {len(result):,} times" if len(result) else "estimated once, without multiple draws"
-    )
-    seed = f" with seed {options['seed']}" if options.get("seed") is not None else ""
+    left = int(states.missing.sum()) - cells
     sentences = [
-        f"Item nonresponse was imputed with TabSODA {__version__} (Chen et al. 2026), "
-        f"{_model_in_words(result.settings)}, for {n_rows:,} respondents and {n_questions:,}"
-        f" questions ({kinds.count('nominal')} nominal, {kinds.count('ordinal')} ordinal,"
-        f" {kinds.count('continuous')} continuous).",
-        f"Of {asked:,} cells that respondents were asked, {cells:,} ({_percent(cells, asked)}) held"
-        f" no answer and were {drawn}{seed}.",
-        f"{int(states.skipped.sum()):,} cells that the questionnaire led past were not imputed"
-        f"{_source_of_skips(options, inputs, rules)}.",
+        f"Item nonresponse was imputed with TabSODA {__version__} (Chen et al. 2026) for {n_rows:,}"
+        f" respondents and {n_questions:,} questions ({kinds.count('nominal')} nominal,"
+        f" {kinds.count('ordinal')} ordinal, {kinds.count('continuous')} numeric), assuming that"
+        " answers are missing at random given the other answers.",
+        f"Of {asked:,} cells that were not structural skips, {cells:,} ({_percent(cells, asked)})"
+        " held no answer and were imputed.",
     ]
-    if len(result):
-        sentences.append(
-            "Each completed table is to be analysed by itself, and estimates are to be pooled by"
-            " Rubin's rules (Rubin 1987)."
-        )
-    return " ".join(sentences)
+    if left > 0:
+        sentences.append(f"{left:,} missing cells could not be imputed and were left missing.")
+    return sentences
 
 
-def _model_in_words(settings: dict[str, Any]) -> str:
-    """Say what kind of model was fitted, from its settings."""
+def _model_sentences(settings: dict[str, Any], *, n_draws: int) -> list[str]:
+    """Say what was fitted, and which part of it the draws and the point estimates come from."""
     if settings.get("backbone", {}).get("name", "mlp") == "mlp":
-        return (
-            "a diffusion model that is trained by expectation maximisation on the answered cells of"
-            " all questions together"
+        rounds = settings.get("em", {}).get("rounds")
+        within = f" in up to {rounds} rounds" if rounds else ""
+        return [
+            "All questions were modelled jointly by a diffusion model trained with expectation"
+            f" maximisation{within}; ordinal answers were encoded as cumulative-probit latents and"
+            " nominal answers as analog bits. Draws and point estimates come from its reverse"
+            " process."
+        ]
+    sentences = [
+        "A neural network was trained on all questions together to predict answers that were hidden"
+        " at random from a respondent's other answers."
+    ]
+    regressions = settings.get("regressions", {})
+    refitted = settings.get("sampler", {}).get("draws") == "refitted"
+    if n_draws and refitted and regressions.get("sets"):
+        sentences += _regression_sentences(regressions)
+    elif n_draws:
+        sentences.append(
+            "Draws come from the network's predictive distributions, one question after the other,"
+            " each given the answers drawn before it."
         )
-    text = (
-        "a conditional diffusion model that predicts hidden answers from visible ones, trained on"
-        " the answered cells of all questions together"
-    )
+    return [*sentences, _point_sentence(settings)]
+
+
+def _regression_sentences(regressions: dict[str, Any]) -> list[str]:
+    return [
+        "Draws come from chained regressions, one per question: linear regression with predictive"
+        " mean matching for numbers, multinomial logistic regression for nominal and proportional"
+        " odds regression for ordinal answers, each with the main effects of at most"
+        f" {regressions['max_questions']} other questions and no interactions.",
+        f"{regressions['sets']} sets of regressions were fitted, each to a differently completed"
+        f" table and to a random {regressions['row_share']:.0%} of its rows, so that coefficients"
+        " vary between draws; each draw started from the network's prediction"
+        f" and was redrawn in {regressions['sweeps']} sweeps.",
+        f"Nominal questions with more than {regressions['max_levels']} levels were drawn from the"
+        " network.",
+    ]
+
+
+def _point_sentence(settings: dict[str, Any]) -> str:
+    parts = ["the network"]
     if settings.get("experts", {}).get("trees", "none") != "none":
-        text += " and, for point estimates, averaged with one gradient-boosted model per question"
-    return text
+        parts.append("gradient-boosted trees (one model per question)")
+    if settings.get("regressions", {}).get("point_sets"):
+        parts.append("regressions")
+    if len(parts) == 1:
+        return "Point estimates come from the network."
+    return (
+        f"Point estimates average {', '.join(parts[:-1])} and {parts[-1]}, with weights chosen per"
+        " question on held-out answers; they understate uncertainty and serve for prediction, not"
+        " for standard errors."
+    )
 
 
-def _source_of_skips(options: dict[str, Any], inputs: dict[str, Any], rules: RuleSet | None) -> str:
+def _draw_sentences(result: Imputations, options: dict[str, Any]) -> list[str]:
+    seed = f" (random seed {options['seed']})" if options.get("seed") is not None else ""
+    if not len(result):
+        return [f"Answers were estimated once{seed}; no multiple imputations were drawn."]
+    tables = "completed table was" if len(result) == 1 else "completed tables were"
+    return [f"{len(result):,} {tables} drawn{seed}."]
+
+
+def _skip_sentences(
+    result: Imputations, options: dict[str, Any], inputs: dict[str, Any], rules: RuleSet | None
+) -> list[str]:
+    """Say how many cells are skips, how they were identified, and what missing gates imply."""
+    skipped = int(result.table.states.skipped.sum())
+    active = () if rules is None else rules.active
     sources = []
-    if options.get("mine"):
-        sources.append("routing rules mined from the data")
-    elif rules is not None:
-        sources.append(f"{len(rules.active):,} routing rules")
+    if active:
+        sources.append(_rules_in_words(active, mined=bool(options.get("mine"))))
     if "skip_mask" in inputs:
         sources.append("a skip mask")
-    return f"; they were identified by {' and '.join(sources)}" if sources else ""
+    if not sources and skipped:
+        sources.append("skip codes in the data")
+    if not skipped:
+        how = f" by {' or '.join(sources)}" if sources else ""
+        first = f"No cell was identified as a structural skip{how}."
+    else:
+        first = (
+            f"{skipped:,} cells that the questionnaire routed past (structural skips) were left"
+            f" empty; they were identified by {' and '.join(sources)}."
+        )
+    sentences = [first]
+    if active and result.routing is not None and result.routing.policy == "follow":
+        sentences.append(
+            "Where the answer that decides on a skip was itself missing, each completed table"
+            " imputes that answer first and then skips or imputes the questions that depend on it."
+        )
+    return sentences
+
+
+def _rules_in_words(active: tuple[SkipRule, ...], *, mined: bool) -> str:
+    n_reviewed = sum(rule.status is RuleStatus.APPROVED for rule in active)
+    noun = "routing rule" if len(active) == 1 else "routing rules"
+    origin = " mined from the data" if mined else ""
+    if n_reviewed == len(active):
+        review = "all approved"
+    elif n_reviewed == 0:
+        review = "not reviewed"
+    else:
+        review = f"{n_reviewed:,} of them approved, the others not reviewed"
+    return f"{len(active):,} {noun}{origin} ({review})"
 
 
 def _percent(part: int, whole: int) -> str:
