@@ -13,7 +13,7 @@ from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_files import dump_rules
 from tabsoda.skips.rule_set import Provenance, RuleSet
-from tabsoda.skips.rules import Condition, Decision, Evidence, RuleStatus, SkipRule
+from tabsoda.skips.rules import Condition, Decision, Evidence, Rival, RuleStatus, SkipRule
 
 # Lone surrogates cannot be written as UTF-8; no reader of ours produces them.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -73,6 +73,10 @@ def rule_sets(draw):
                 draw(texts),
                 draw(texts),
                 tuple(draw(st.lists(decisions, max_size=3))),
+                tuple(
+                    Rival(tuple(map(tuple, found)), draw(counts), draw(counts))
+                    for found in draw(st.lists(paths, max_size=2))
+                ),
             )
         )
     settings = draw(st.dictionaries(st.sampled_from(["depth", "z"]), st.integers(0, 9)))
@@ -171,7 +175,7 @@ def test_a_rule_written_by_hand_needs_three_fields(tmp_path):
             "coverage = 7",
             ["'r001'", "'coverage'", "7", "less than or equal to 1"],
         ),
-        ("coverage = 0.9", "status = 1", ["not TOML", "line 36"]),
+        ("coverage = 0.9", "status = 1", ["not TOML", "line 37"]),
         ('kind = "nominal"', 'kind = "colour"', ["'AC1002'", "'kind'", "'colour'"]),
         ('["Yes", "No"]', '["Yes"]', ["'AC1002'", "one label for each of the 2 levels"]),
         ("levels = [1, 2]", "levels = [1, 1]", ["'AC1002'", "repeats a level", "1 twice"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +40,15 @@ class Examined:
         Cells whose question was put.
     fired : dict of str to ndarray of bool, shape (n_rows,)
         Where each rule fires, the rejected ones too, by identifier.
+    rivals : dict of str to tuple of Counts
+        The counts of each rule's rivals, by identifier, in the order of ``rule.rivals``.
     """
 
     table: CodedTable
     settled: CodedTable
     asked: NDArray[np.bool_]
     fired: dict[str, NDArray[np.bool_]]
+    rivals: dict[str, tuple[Counts, ...]] = field(default_factory=dict)
 
     def counts(self, rule: SkipRule) -> Counts:
         """Count a rule against the blanks of its target."""
@@ -76,7 +79,18 @@ def examine(rules: RuleSet, table: CodedTable) -> Examined:
     settled = table.with_states(routing.states)
     rest = {rule.identifier: rule for rule in rules if rule.identifier not in routing.fired}
     fired = routing.fired | {name: rule.fires(settled) for name, rule in rest.items()}
-    return Examined(table, settled, was_asked(table.states), fired)
+    asked = was_asked(table.states)
+    rivals = {rule.identifier: _rival_counts(rule, settled, asked) for rule in rules}
+    return Examined(table, settled, asked, fired, rivals)
+
+
+def _rival_counts(
+    rule: SkipRule, settled: CodedTable, asked: NDArray[np.bool_]
+) -> tuple[Counts, ...]:
+    blank = ~asked[:, settled.names.index(rule.target)]
+    return tuple(
+        Counts.of(replace(rule, any_of=rival.any_of).fires(settled), blank) for rival in rule.rivals
+    )
 
 
 def evidence_here(rule: SkipRule, examined: Examined) -> Evidence:
@@ -107,6 +121,9 @@ def flags_of(rule: SkipRule, counts: Counts, *, exact: bool = True) -> tuple[Fla
     if counts.fired_asked:
         number = f"{counts.fired_asked:,} of {counts.fired:,}" if exact else "Some"
         flags.append(Flag("contradicted", f"{number} were asked although the rule fires."))
+    if rule.rivals:
+        others = ", ".join(" and ".join(rival.gates) for rival in rule.rivals)
+        flags.append(Flag("rivals", f"Other conditions fit as well: {others}."))
     if rule.extended_from is not None:
         text = f"Found on {rule.extended_from} and extended to this question."
         flags.append(Flag("extension", text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tabsoda.errors import InputError
@@ -30,7 +30,11 @@ def rules_summary(rules: RuleSet, examined: Examined, below: int = 0) -> dict[st
         Counts below this are hidden; see :func:`tabsoda.review.small_cells.hide_small`.
     """
     return {
-        "rules": [_rule(rule, rules, examined.counts(rule), below) for rule in rules],
+        "rules": [
+            _rule(rule, rules, examined.counts(rule), below)
+            | {"rivals": _rivals(rule, rules, examined, below)}
+            for rule in rules
+        ],
         "columns": [_column(column) for column in rules.columns],
         "graph": _graph(rules),
     }
@@ -78,6 +82,28 @@ def _rule(rule: SkipRule, rules: RuleSet, counts: Counts, below: int) -> dict[st
         "coverage": counts.fired_blank / counts.blank if exact and counts.blank else None,
         "flags": [asdict(flag) for flag in flags_of(rule, counts, exact=exact)],
     }
+
+
+def _rivals(rule: SkipRule, rules: RuleSet, examined: Examined, below: int) -> list[dict[str, Any]]:
+    """Return the rivals in the order of ``rule.rivals``, counted in this table."""
+    columns = rules.column_of
+    counted = examined.rivals[rule.identifier]
+    tables = [
+        [getattr(counts, name) for name in _COUNTS] for counts in (examined.counts(rule), *counted)
+    ]
+    # All tables have the same margins, so one of them could give away what another one hides.
+    exact = all(None not in hide_small(table, below) for table in tables)
+    return [
+        {
+            "reasons": reasons_text(replace(rule, any_of=rival.any_of), columns),
+            "gates": list(rival.gates),
+            "when": [[_condition(c, columns[c.column]) for c in path] for path in rival.any_of],
+            "counts": {
+                name: count if exact else None for name, count in zip(_COUNTS, table, strict=True)
+            },
+        }
+        for rival, table in zip(rule.rivals, tables[1:], strict=True)
+    ]
 
 
 def _condition(condition: Condition, gate: Column) -> dict[str, Any]:

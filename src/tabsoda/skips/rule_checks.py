@@ -34,20 +34,31 @@ def check_rules(
         seen.add(name)
         if rule.target not in columns:
             raise _undescribed(name, "target", rule.target)
-        if not rule.any_of or not all(rule.any_of):
-            raise _nonsense(name, "when", "no condition", "at least one condition")
-        for path in rule.any_of:
-            for condition in path:
-                if condition.column not in columns:
-                    raise _undescribed(name, "gate", condition.column)
-                _check_condition(name, condition, columns[condition.column])
-                if order[condition.column] >= order[rule.target]:
-                    raise _nonsense(
-                        name,
-                        "gate",
-                        f"{condition.column!r}, which does not come before {rule.target!r}",
-                        "a column earlier in the questionnaire than the target",
-                    )
+        for any_of in (rule.any_of, *(rival.any_of for rival in rule.rivals)):
+            _check_paths(rule, any_of, columns, order)
+
+
+def _check_paths(
+    rule: SkipRule,
+    any_of: tuple[tuple[Condition, ...], ...],
+    columns: Mapping[str, Column],
+    order: Mapping[str, int],
+) -> None:
+    name = rule.identifier
+    if not any_of or not all(any_of):
+        raise _nonsense(name, "when", "no condition", "at least one condition")
+    for path in any_of:
+        for condition in path:
+            if condition.column not in columns:
+                raise _undescribed(name, "gate", condition.column)
+            _check_condition(name, condition, columns[condition.column])
+            if order[condition.column] >= order[rule.target]:
+                raise _nonsense(
+                    name,
+                    "gate",
+                    f"{condition.column!r}, which does not come before {rule.target!r}",
+                    "a column earlier in the questionnaire than the target",
+                )
 
 
 def require_same_survey(

@@ -50,6 +50,15 @@ class DecisionDocument(_Entry):
     before: str = ""
 
 
+class RivalDocument(_Entry):
+    """Other conditions that fit as well as a rule's own."""
+
+    when: list[list[ConditionDocument]]
+    sentence: str = ""
+    fired_blank: Count = 0
+    fired_answered: Count = 0
+
+
 class RuleDocument(_Entry):
     """One ``[[rule]]``; everything but the first fields may be left out by hand."""
 
@@ -62,6 +71,7 @@ class RuleDocument(_Entry):
     by: str = ""
     at: str = ""
     history: list[DecisionDocument] = []
+    rivals: list[RivalDocument] = []
     extended_from: str | None = None
     counts: CountsDocument = CountsDocument()
     answered_upper: Share = 1.0

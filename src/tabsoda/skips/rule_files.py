@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,14 @@ from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column, ColumnKind
 from tabsoda.skips.presence import Absence
-from tabsoda.skips.rule_documents import RuleDocument, RulesDocument, parse_document
+from tabsoda.skips.rule_documents import (
+    ConditionDocument,
+    RuleDocument,
+    RulesDocument,
+    parse_document,
+)
 from tabsoda.skips.rule_set import Provenance, RuleSet
-from tabsoda.skips.rules import Condition, Decision, Evidence, RuleStatus, SkipRule
+from tabsoda.skips.rules import Condition, Decision, Evidence, Rival, RuleStatus, SkipRule
 from tabsoda.skips.sentences import rule_sentence
 
 FORMAT = 1
@@ -36,6 +41,7 @@ _HEADER = """\
 # note     yours. by and at say who decided last, and when; history holds every signed decision.
 # when     [[a, b], [c]] reads: a and b, or c. A gate can ask for answers (is = [1, 2]), a range
 #          (above = 14, up_to = 44), or_skipped = true (the gate was itself skipped).
+# rivals   other conditions that fit as well as "when"; the data cannot tell which one is meant.
 # sentence is written anew from the rest whenever the file is saved.
 # counts   of respondents: the rule fired or was silent, the target was blank or answered.
 # *_upper  Wilson upper bounds; answered_upper is that of "answered although the rule fires".
@@ -110,7 +116,7 @@ def rule_to_dict(rule: SkipRule, columns: Mapping[str, Column]) -> dict[str, Any
         "id": rule.identifier,
         "sentence": rule_sentence(rule, columns),
         "target": rule.target,
-        "when": [[_condition_to_dict(condition) for condition in path] for path in rule.any_of],
+        "when": _when(rule.any_of),
         "status": rule.status.value,
         "note": rule.note,
     }
@@ -120,8 +126,23 @@ def rule_to_dict(rule: SkipRule, columns: Mapping[str, Column]) -> dict[str, Any
         entry["history"] = [_decision_to_dict(decision) for decision in rule.history]
     if rule.extended_from is not None:
         entry["extended_from"] = rule.extended_from
+    if rule.rivals:
+        entry["rivals"] = [_rival_to_dict(rule, rival, columns) for rival in rule.rivals]
     entry["counts"] = {name: int(evidence.pop(name)) for name in _COUNTS}
     return entry | {name: float(value) for name, value in evidence.items()}
+
+
+def _when(any_of: tuple[tuple[Condition, ...], ...]) -> list[list[dict[str, Any]]]:
+    return [[_condition_to_dict(condition) for condition in path] for path in any_of]
+
+
+def _rival_to_dict(rule: SkipRule, rival: Rival, columns: Mapping[str, Column]) -> dict[str, Any]:
+    return {
+        "sentence": rule_sentence(replace(rule, any_of=rival.any_of), columns),
+        "when": _when(rival.any_of),
+        "fired_blank": int(rival.fired_blank),
+        "fired_answered": int(rival.fired_answered),
+    }
 
 
 def _decision_to_dict(decision: Decision) -> dict[str, str]:
@@ -183,20 +204,6 @@ def _from_document(document: RulesDocument) -> RuleSet:
 
 
 def _rule_from(entry: RuleDocument) -> SkipRule:
-    paths = tuple(
-        tuple(
-            Condition(
-                condition.gate,
-                tuple(condition.is_),
-                condition.above,
-                condition.up_to,
-                condition.or_skipped,
-                condition.or_blank,
-            )
-            for condition in path
-        )
-        for path in entry.when
-    )
     evidence = Evidence(
         **entry.counts.model_dump(),
         answered_upper=entry.answered_upper,
@@ -209,7 +216,7 @@ def _rule_from(entry: RuleDocument) -> SkipRule:
     return SkipRule(
         entry.id,
         entry.target,
-        paths,
+        _paths_from(entry.when),
         evidence,
         entry.extended_from,
         RuleStatus(entry.status),
@@ -217,6 +224,27 @@ def _rule_from(entry: RuleDocument) -> SkipRule:
         entry.by,
         entry.at,
         tuple(Decision(**decision.model_dump()) for decision in entry.history),
+        tuple(
+            Rival(_paths_from(rival.when), rival.fired_blank, rival.fired_answered)
+            for rival in entry.rivals
+        ),
+    )
+
+
+def _paths_from(when: list[list[ConditionDocument]]) -> tuple[tuple[Condition, ...], ...]:
+    return tuple(
+        tuple(
+            Condition(
+                condition.gate,
+                tuple(condition.is_),
+                condition.above,
+                condition.up_to,
+                condition.or_skipped,
+                condition.or_blank,
+            )
+            for condition in path
+        )
+        for path in when
     )
 
 
@@ -244,8 +272,8 @@ def _read_toml(path: Path) -> dict[str, Any]:
 def _block(head: str, entry: Mapping[str, Any]) -> str:
     lines = [head]
     for key, value in entry.items():
-        # One path or decision a line: a rule with several of them is read line by line.
-        if key in ("when", "history") and len(value) > 1:
+        # One path, decision or rival per line.
+        if key in ("when", "history", "rivals") and len(value) > 1:
             items = "".join(f"  {_inline(item)},\n" for item in value)
             lines.append(f"{_key(key)} = [\n{items}]")
         else:

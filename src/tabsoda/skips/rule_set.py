@@ -96,6 +96,7 @@ class RuleSet:
         check_rules(self.rules, {column.name: column for column in self.columns}, order)
         rules = sorted(self.rules, key=lambda rule: order[rule.target])
         used = {name for rule in rules for name in (rule.target, *rule.gates)}
+        used |= {name for rule in rules for rival in rule.rivals for name in rival.gates}
         columns = tuple(_describe(column) for column in self.columns if column.name in used)
         object.__setattr__(self, "rules", tuple(rules))
         object.__setattr__(self, "columns", columns)
@@ -168,6 +169,44 @@ class RuleSet:
         """Return a set in which the chosen rules are rejected: kept and shown, never applied."""
         return self._mark(where, RuleStatus.REJECTED, note, by)
 
+    def choose_rival(
+        self, identifier: str, index: int, *, by: str = "", note: str | None = None
+    ) -> RuleSet:
+        """Return a set in which a rule and one of its rivals have changed places.
+
+        The rule takes the rival's conditions and counts and has to be approved anew; its former
+        conditions become the rival. The decision is recorded as an edit.
+
+        Parameters
+        ----------
+        identifier : str
+        index : int
+            The rival's place in ``rule.rivals``, from 0.
+        by : str
+            Who.
+        note : str, optional
+            Why. Left out, the rule keeps the note it has.
+
+        Examples
+        --------
+        >>> from tabsoda.schema import ColumnKind
+        >>> from tabsoda.skips.rules import Condition, Rival
+        >>> form, half = (Column(name, ColumnKind.NOMINAL, (1, 2)) for name in ("FORM", "A"))
+        >>> other = Rival(((Condition("FORM", (1,)),),), fired_blank=50)
+        >>> rule = SkipRule("r001", "B", ((Condition("A", (1, 2)),),), rivals=(other,))
+        >>> rules = RuleSet((rule,), (form, half, Column("B", ColumnKind.NOMINAL, (1, 2))))
+        >>> rules.choose_rival("r001", 0, by="Ann").sentences()
+        ('B is skipped when FORM is 1',)
+        """
+        from tabsoda.skips.rivals import exchanged
+
+        self._require([identifier])
+        rule = self[identifier]
+        changed = exchanged(rule, index)
+        decision = Decision("edited", by, time_stamp(), note or "", self.sentence(rule))
+        changed = replace(changed, note=rule.note if note is None else note)
+        return self.with_rules([changed.signed(decision)])
+
     def with_rules(self, changed: Iterable[SkipRule]) -> RuleSet:
         """Return a set in which rules are replaced by the given ones of the same identifiers."""
         new = {rule.identifier: rule for rule in changed}
@@ -180,14 +219,7 @@ class RuleSet:
             chosen = {rule.identifier for rule in self.rules if where(rule)}
         else:
             chosen = {where} if isinstance(where, str) else set(where)
-            unknown = sorted(chosen - {rule.identifier for rule in self.rules})
-            if unknown:
-                raise InputError(
-                    f"There is no rule '{unknown[0]}'",
-                    expected=f"one of {len(self.rules)} identifiers such as "
-                    + ", ".join(repr(rule.identifier) for rule in self.rules[:3]),
-                    next_step="List them with RuleSet.table()",
-                )
+            self._require(chosen)
         marked = [
             replace(rule, status=status, note=rule.note if note is None else note)
             for rule in self.rules
@@ -197,6 +229,16 @@ class RuleSet:
             decision = Decision(status.value, by, time_stamp(), note or "")
             marked = [rule.signed(decision) for rule in marked]
         return self.with_rules(marked)
+
+    def _require(self, identifiers: Iterable[str]) -> None:
+        unknown = sorted(set(identifiers) - {rule.identifier for rule in self.rules})
+        if unknown:
+            raise InputError(
+                f"There is no rule '{unknown[0]}'",
+                expected=f"one of {len(self.rules)} identifiers such as "
+                + ", ".join(repr(rule.identifier) for rule in self.rules[:3]),
+                next_step="List them with RuleSet.table()",
+            )
 
     def apply(self, table: CodedTable) -> CellStates:
         """Mark what the rules skip in a table of the same survey.

@@ -144,6 +144,30 @@ class Decision:
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Other conditions that explain the same blanks of a rule's target as well as the rule does.
+
+    The data cannot tell which of them is the questionnaire's gate, a person can.
+
+    Attributes
+    ----------
+    any_of : tuple of tuple of Condition
+        As in :class:`SkipRule`.
+    fired_blank, fired_answered : int
+        Respondents on whom the conditions hold, by whether the target is blank or was answered.
+    """
+
+    any_of: tuple[tuple[Condition, ...], ...]
+    fired_blank: int = 0
+    fired_answered: int = 0
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The columns it looks at, each once, in order of appearance."""
+        return gates_of(self.any_of)
+
+
+@dataclass(frozen=True)
 class SkipRule:
     """One reason for which a question is skipped.
 
@@ -164,6 +188,9 @@ class SkipRule:
         Who decided last, and when; empty where nobody signed.
     history : tuple of Decision
         Every signed decision, the oldest first.
+    rivals : tuple of Rival
+        Other conditions that fit as well, the most plausible first; see
+        :meth:`RuleSet.choose_rival`.
     """
 
     identifier: str
@@ -176,11 +203,12 @@ class SkipRule:
     by: str = ""
     at: str = ""
     history: tuple[Decision, ...] = ()
+    rivals: tuple[Rival, ...] = ()
 
     @property
     def gates(self) -> tuple[str, ...]:
         """The columns the rule looks at, each once, in order of appearance."""
-        return tuple(dict.fromkeys(c.column for path in self.any_of for c in path))
+        return gates_of(self.any_of)
 
     def signed(self, decision: Decision) -> SkipRule:
         """Return the rule with one more decision on record, which is now the last."""
@@ -194,6 +222,11 @@ class SkipRule:
         """Combine where each condition holds into where the rule fires, shape (n_rows,)."""
         paths = [np.logical_and.reduce([holds(c) for c in path]) for path in self.any_of]
         return np.logical_or.reduce(paths)
+
+
+def gates_of(any_of: Iterable[Iterable[Condition]]) -> tuple[str, ...]:
+    """Return the columns that conditions look at, each once, in order of appearance."""
+    return tuple(dict.fromkeys(condition.column for path in any_of for condition in path))
 
 
 def targets_of(rules: Iterable[SkipRule]) -> tuple[str, ...]:
