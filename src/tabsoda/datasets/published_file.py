@@ -82,14 +82,15 @@ def describe_column(
     kind : ColumnKind, optional
         Known kind; without it the labels and levels decide.
     """
-    from tabsoda.schema.inference import propose_column, special_codes
+    from tabsoda.schema.inference import propose_column
+    from tabsoda.schema.special_codes import special_codes
 
     distinct = series.drop_nulls().unique().to_list()
     numbers = sorted(n for value in distinct if (n := as_number(value)) is not None)
     labels = {
         as_number(code): reason
         for code, text in hints.level_labels.items()
-        if (reason := reason_from_label(text)) is not None
+        if (reason := reason_from_label(text, declared=True)) is not None
     }
     # Codes that are labelled but never occur are codes all the same, not levels.
     labelled = [n for code in hints.level_labels if (n := as_number(code)) is not None]

@@ -13,11 +13,13 @@ from tabsoda.events import EventLog
 from tabsoda.reading.raw import RawTable
 from tabsoda.schema.codes import CodeBook, is_blank_word, plain
 from tabsoda.schema.column import Column, ColumnKind, ColumnRole
+from tabsoda.schema.file_codes import FoundCode, codes_of, log_codes, with_file_meanings
 from tabsoda.schema.files import load_schema
 from tabsoda.schema.hints import ColumnHints
-from tabsoda.schema.inference import propose_schema, special_codes
+from tabsoda.schema.inference import propose_schema
 from tabsoda.schema.json_form import parse_json_list
 from tabsoda.schema.schema import Schema
+from tabsoda.schema.special_codes import doubtful_labels, special_codes
 from tabsoda.schema.values import comparable
 
 
@@ -31,6 +33,7 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
     events : EventLog
         Gets one event per decision.
     """
+    raw = replace(raw, hints=with_file_meanings({n: raw.hint(n) for n in raw.frame.columns}))
     if description is None:
         schema = propose_schema(raw.frame, raw.hints, raw.tags)
         for column in schema:
@@ -41,7 +44,12 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
                 column=column.name,
                 detail=f"{said}{column.kind.value}: {column.note}",
             )
-            _log_codes(column, events)
+            _log_doubts(column, raw.hint(column.name), events)
+        log_codes(
+            (code for column in schema for code in codes_of(column)),
+            events,
+            "codes taken for no answer",
+        )
         return schema
     schema = _given(description)
     absent = [name for name in schema.names if name not in raw.frame.columns]
@@ -62,7 +70,10 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
                 column=name,
                 detail="kept as it is, neither mined nor imputed",
             )
-    return Schema(tuple(_completed(column, raw, events) for column in schema))
+    applied: list[FoundCode] = []
+    completed = Schema(tuple(_completed(column, raw, applied, events) for column in schema))
+    log_codes(applied, events, "user-missing code of the file applied")
+    return completed
 
 
 def _given(description: Any) -> Schema:
@@ -78,8 +89,11 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
 
 
-def _completed(column: Column, raw: RawTable, events: EventLog) -> Column:
-    """Fill gaps of a described column from the file; the description wins where they differ."""
+def _completed(column: Column, raw: RawTable, applied: list[FoundCode], events: EventLog) -> Column:
+    """Fill gaps of a described column from the file; the description wins where they differ.
+
+    Codes that are added go into ``applied``.
+    """
     hints = raw.hint(column.name)
     book = CodeBook((*column.levels, *column.special_codes, *column.level_labels))
     labels = {c: text for c, text in hints.level_labels.items() if book.find(c) is None}
@@ -97,7 +111,9 @@ def _completed(column: Column, raw: RawTable, events: EventLog) -> Column:
     )
     if column.role is not ColumnRole.QUESTION:
         return column
+    before = column.special_codes
     column = _with_file_codes(column, raw, hints, events)
+    applied += [found for found in codes_of(column) if found.code not in before]
     return _with_levels(column, raw.frame[column.name], hints, events)
 
 
@@ -124,12 +140,6 @@ def _with_file_codes(column: Column, raw: RawTable, hints: ColumnHints, events: 
             )
             continue
         added[code] = reason
-        events.add(
-            "describe",
-            "user-missing code of the file applied",
-            column=column.name,
-            detail=f"{code!r} means {reason.value}",
-        )
     return replace(column, special_codes={**column.special_codes, **added}) if added else column
 
 
@@ -161,7 +171,17 @@ def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: 
     return replace(column, levels=levels)
 
 
-def _log_codes(column: Column, events: EventLog) -> None:
-    if column.special_codes:
-        codes = ", ".join(f"{code!r} {why.value}" for code, why in column.special_codes.items())
-        events.add("describe", "codes taken for no answer", column=column.name, detail=codes)
+def _log_doubts(column: Column, hints: ColumnHints, events: EventLog) -> None:
+    levels = CodeBook(column.levels)
+    doubtful = {c: why for c, why in doubtful_labels(hints).items() if levels.find(c) is not None}
+    if doubtful:
+        detail = ", ".join(
+            f"{code!r} {hints.level_labels[code]!r} ({why.value}?)"
+            for code, why in doubtful.items()
+        )
+        events.add(
+            "describe",
+            "flag: label may mean no answer",
+            column=column.name,
+            detail=f"{detail}; it counts as an answer",
+        )

@@ -6,10 +6,12 @@ from collections import Counter
 from typing import Any
 
 from tabsoda.schema.column import Column, ColumnRole
+from tabsoda.schema.file_codes import ONE_MEANING
 from tabsoda.survey import Survey
 
 # Decisions that a person should look at, beside those that begin with "flag: ".
 _WORTH_A_LOOK = (
+    ONE_MEANING,
     "unlisted values taken as missing",
     "words taken for an empty cell",
     "codes taken for no answer",

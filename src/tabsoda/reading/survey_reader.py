@@ -78,7 +78,7 @@ def read_survey(
     if not schema.questions:
         raise InputError(
             "The survey has no question",
-            found=f"{len(schema)} columns, all ids, weights or design",
+            found=f"{len(schema)} columns, none of them a question",
             next_step="Give at least one column the role question",
         )
     coded = {column.name: _code(column, raw) for column in schema.questions}

@@ -22,13 +22,19 @@ class ColumnKind(StrEnum):
 
 
 class ColumnRole(StrEnum):
-    """What a column is in the survey; only questions are mined and imputed."""
+    """What a column is in the survey.
+
+    Only questions are mined, imputed and learned from. Columns of any other role come back as they
+    were and are never gates. ``IGNORE`` leaves a column alone without saying what it is: remarks,
+    interviewer numbers, timestamps.
+    """
 
     QUESTION = "question"
     ID = "id"
     WEIGHT = "weight"
     STRATUM = "stratum"
     CLUSTER = "cluster"
+    IGNORE = "ignore"
 
 
 class Reason(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tabsoda.schema.codes import CodeBook, as_number
-from tabsoda.schema.column import Code
+from tabsoda.schema.column import Code, Reason
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,10 @@ class ColumnHints:
         Ranges the file declares as no answer, ends included.
     universe : str
         Who was asked.
+    file_reasons : mapping of Code to Reason
+        What codes mean in the other columns of the file, all of which agree.
+    language : str
+        The language of the file's labels, such as ``"Spanish"``; empty if not known.
     """
 
     label: str = ""
@@ -38,6 +42,8 @@ class ColumnHints:
     missing_codes: tuple[Code, ...] = ()
     missing_ranges: tuple[tuple[float, float], ...] = ()
     universe: str = ""
+    file_reasons: Mapping[Code, Reason] = field(default_factory=dict)
+    language: str = ""
 
     def is_missing(self, value: object) -> bool:
         """Whether the file itself declares a value as no answer."""

@@ -17,8 +17,8 @@ from tabsoda.schema.codes import CodeBook, as_number, is_blank_word, plain
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.ordered_labels import ordered_scale
-from tabsoda.schema.reasons import reason_from_label
 from tabsoda.schema.schema import Schema
+from tabsoda.schema.special_codes import special_codes, texts_without_answer
 from tabsoda.schema.suspicion import is_lettered, suspicious_codes
 
 if TYPE_CHECKING:
@@ -132,33 +132,6 @@ def _edges(answers: tuple[Code, ...]) -> tuple[Code, ...]:
     return answers if len(answers) <= 2 * _EDGE else (*answers[:_EDGE], *answers[-_EDGE:])
 
 
-def special_codes(values: list[object], hints: ColumnHints) -> dict[Code, Reason]:
-    """Return the codes that the file or its labels declare as no answer, and why.
-
-    A code counts if the file lists it as user-missing or its label says so; its reason comes from
-    the label. Letters (``.a``) are missing by definition.
-    """
-    result: dict[Code, Reason] = {}
-    labels = CodeBook(hints.level_labels)
-    candidates = [*hints.missing_codes, *hints.level_labels, *values]
-    seen = CodeBook(())
-    for value in candidates:
-        if seen.find(value) is not None or value is None:
-            continue
-        labelled = labels.find(value)
-        text = hints.level_labels[labelled] if labelled is not None else ""
-        reason = reason_from_label(text) if text else None
-        letter = is_lettered(value)
-        if not (hints.is_missing(value) or reason is not None or letter):
-            continue
-        code = plain(value) if isinstance(value, int | float | str) else str(value)
-        if labelled is not None:
-            code = labelled
-        result[code] = reason or Reason.OTHER
-        seen = CodeBook(result)
-    return result
-
-
 def _content(series: pl.Series, hints: ColumnHints, tags: NDArray[np.object_] | None) -> _Content:
     from tabsoda.schema.values import comparable
 
@@ -169,7 +142,8 @@ def _content(series: pl.Series, hints: ColumnHints, tags: NDArray[np.object_] | 
     distinct = data.drop_nulls().unique().to_list()
     letters = sorted({tag for tag in tags if tag is not None}) if tags is not None else []
     # Only a few distinct values can be codes; a long list of measurements need not be searched.
-    special = special_codes([*letters, *_candidates(distinct, hints)], hints)
+    candidates = [*letters, *_candidates(distinct, hints), *texts_without_answer(distinct, hints)]
+    special = special_codes(candidates, hints)
     book = CodeBook(special)
     answers = [v for v in distinct if not is_blank_word(v) and book.find(v) is None]
     filled = len(series) - data.null_count()

@@ -107,7 +107,7 @@ def _missing_reason(code: Code, label: str) -> Reason:
     """Read the reason from the label; a code listed as missing is no skip, whatever it says."""
     if code == "":
         return Reason.BLANK
-    reason = reason_from_label(label)
+    reason = reason_from_label(label, declared=True)
     return Reason.OTHER if reason is None or reason is Reason.SKIP else reason
 
 

@@ -1,67 +1,142 @@
-"""Reads from a code's label why there is no answer."""
+"""Reads from a code's label why there is no answer, in the languages of ``schema/languages``."""
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from tabsoda.schema.column import Reason
-
-# A skip that the respondent or the interviewer made by mistake is nonresponse, not routing.
-_WRONG_SKIP = re.compile(
-    r"\b(in|im)(valid|proper|correct)\w*[ -]+skip|skip(ped)? (in|by) (error|resp)"
-)
-_PATTERNS: tuple[tuple[Reason, re.Pattern[str]], ...] = (
-    (
-        Reason.SKIP,
-        re.compile(
-            r"\binap\b|inapplicable|not applicable|\bn/a\b|\bskip(ped)?\b|\bnot asked\b"
-            r"|(not in|out of|outside) universe|\bniu\b"
-        ),
-    ),
-    (
-        Reason.REFUSED,
-        re.compile(r"\brefus|\brf\b|prefer(red|s)? not|declined? to|rather not (say|answer)"),
-    ),
-    (
-        Reason.DONT_KNOW,
-        re.compile(r"\bdon.?t know|\bdoesn.?t know|\bdo(es)? not know|\bdk\b|\bd\.k\."),
-    ),
-    (
-        Reason.BLANK,
-        re.compile(
-            r"not ascertained|\bno answer\b|not answered|\bmissing\b|\bblank\b|left blank"
-            r"|non-?response|\bno response\b|not (available|stated|reported)|\bbad data\b"
-            r"|non-?interview|not interviewed|breakoff|break-off|not displayed|invalid skip"
-        ),
-    ),
-)
+from tabsoda.schema.vocabulary import Entry, Match, Use, vocabulary
+from tabsoda.schema.words import word_parts
 
 
-def reason_from_label(label: str) -> Reason | None:
-    """Return why a code with this label is no answer, or None if the label looks like an answer.
+@dataclass(frozen=True)
+class LabelReading:
+    """What a label says about a code.
 
-    A label that speaks of routing and of nonresponse at once is ``OTHER``: taking it for a skip
-    would leave real nonresponse unimputed.
+    Attributes
+    ----------
+    reason : Reason
+        Why there is no answer, if the code stands for no answer.
+    is_certain : bool
+        Whether the label alone shows that. Otherwise the code must be declared missing by the
+        file or lie apart from the answers.
+    is_short : bool
+        Whether the reading rests on an abbreviation.
+    """
+
+    reason: Reason
+    is_certain: bool
+    is_short: bool = False
+
+
+def reason_from_label(label: str, *, declared: bool = False, language: str = "") -> Reason | None:
+    """Return why a code with this label is not an answer, or None if it looks like an answer.
+
+    Parameters
+    ----------
+    label : str
+        In any of the languages of ``schema/languages``; case, accents, punctuation and codes in
+        front do not matter.
+    declared : bool
+        Whether the file declares the code as missing, or it lies apart from the answers. Then
+        labels count that could also be answers, such as "trifft nicht zu" or "NC".
+    language : str
+        The language of the file, such as ``"Spanish"``; settles abbreviations that mean different
+        things in different languages.
+
+    Returns
+    -------
+    Reason or None
+        ``OTHER`` where several reasons are given, as in "NS/NR", "Don't know or refused" or
+        "Inapplicable or refused". The last is imputed: taken as a skip, real nonresponse would
+        stay empty.
 
     Examples
     --------
     >>> [reason_from_label(text).value for text in
-    ...  ("Legitimate skip", "REFUSED", "Don't know", "Not ascertained", "Invalid skip")]
-    ['skip', 'refused', 'dont_know', 'blank', 'blank']
-    >>> reason_from_label("Never") is None
+    ...  ("Legitimate skip", "98. No sabe", "Verweigert", "Sans réponse", "Invalid skip")]
+    ['skip', 'dont_know', 'refused', 'blank', 'blank']
+    >>> reason_from_label("Nunca") is None
     True
-    >>> reason_from_label("Inapplicable or refused").value
+    >>> reason_from_label("trifft nicht zu"), reason_from_label("trifft nicht zu", declared=True)
+    (None, <Reason.SKIP: 'skip'>)
+    >>> reason_from_label("NS/NR").value
     'other'
     """
-    text = label.lower().replace("’", "'")
-    wrong_skip = _WRONG_SKIP.search(text) is not None
-    found = [
-        reason
-        for reason, pattern in _PATTERNS
-        if pattern.search(text) and not (wrong_skip and reason is Reason.SKIP)
-    ]
-    if wrong_skip and not found:
-        return Reason.BLANK
-    if not found:
+    reading = read_label(label, language)
+    return reading.reason if reading and (declared or reading.is_certain) else None
+
+
+@lru_cache(maxsize=20_000)
+def read_label(label: str, language: str = "") -> LabelReading | None:
+    """Read a label; None if no part of it gives a reason for no answer."""
+    parts = [(part, vocabulary().find(part)) for part in word_parts(label)]
+    if any(entry.use is Use.ANSWER for _, found in parts for m in found for entry in m.entries):
         return None
-    return Reason.OTHER if Reason.SKIP in found and len(found) > 1 else found[0]
+    used: list[Entry] = []
+    decisive: bool | None = None
+    all_whole = all(_is_covered(part, found) for part, found in parts)
+    for part, found in parts:
+        whole = _is_covered(part, found)
+        meanings = [m for match in found if (m := _meaning(match, language)) is not None]
+        meanings = [m for m in meanings if whole or m.use in (Use.PHRASE, Use.MISSING)]
+        # "S. D. de los Tsáchilas" is a province, whatever "s. d." abbreviates.
+        meanings = [m for m in meanings if all_whole or m.use is not Use.SHORT]
+        used += meanings
+        if decisive is None and not (whole and not meanings):
+            # The first part that is more than a code or a filler decides whether it is certain.
+            decisive = whole
+    if not used:
+        return None
+    specific = [entry for entry in used if entry.use is not Use.MISSING] or used
+    reasons = {entry.reason for entry in specific}
+    is_short = all(entry.use is Use.SHORT for entry in specific)
+    clear = any(entry.use not in (Use.SHORT, Use.UNCLEAR) for entry in specific)
+    # The file's own abbreviations are clear, and so are two with different meanings ("NS/NR").
+    clear = clear or (is_short and (len(reasons) > 1 or specific[0].language == language))
+    reason = next(iter(reasons)) if len(reasons) == 1 else Reason.OTHER
+    return LabelReading(reason or Reason.OTHER, bool(decisive) and clear, is_short)
+
+
+def _is_covered(part: tuple[str, ...], found: list[Match]) -> bool:
+    """Whether phrases, fillers and numbers make up a whole part of a label."""
+    covered = {place for match in found for place in range(match.start, match.stop)}
+    return all(place in covered or word.isdigit() for place, word in enumerate(part))
+
+
+def _meaning(match: Match, language: str) -> Entry | None:
+    """Return what a phrase means in the file's language, else in all languages.
+
+    Where languages disagree ("NC" is "no contesta" or "non concerné"), the reason is ``OTHER``.
+    """
+    entries = [entry for entry in match.entries if entry.reason is not None]
+    entries = [entry for entry in entries if entry.language == language] or entries
+    if not entries:
+        return None
+    first = min(entries, key=lambda entry: list(Use).index(entry.use))
+    reasons = {entry.reason for entry in entries if entry.use is first.use}
+    return first if len(reasons) == 1 else replace(first, reason=Reason.OTHER)
+
+
+def main_language(labels: Iterable[str]) -> str:
+    """Return the language in which most labels give a reason for no answer, or ``""``.
+
+    Abbreviations do not count, nor phrases that several languages share.
+
+    Examples
+    --------
+    >>> main_language(["No sabe", "No responde", "Sí", "NS", "Refused"])
+    'Spanish'
+    """
+    counts: Counter[str] = Counter()
+    for label in set(labels):
+        for part in word_parts(label):
+            for match in vocabulary().find(part):
+                languages = {entry.language for entry in match.entries if entry.use is Use.PHRASE}
+                if len(languages) == 1:
+                    counts[languages.pop()] += 1
+    (best, most), (_, second) = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+    return best if most > second else ""

@@ -42,6 +42,7 @@ from tabsoda.schema.schema import Schema
 FORMAT_VERSION = 1
 _HEADER = """\
 # Survey description. Edit it freely; the order of the variables is that of the questionnaire.
+# role: question where absent; id, weight, stratum, cluster and ignore are left as they are.
 # kind: continuous, nominal or ordinal (levels in their order).
 # skip, refused, dont_know, blank, other: codes that are no answer, and why.
 """
@@ -61,7 +62,7 @@ class _Variable(BaseModel):
     model_config = ConfigDict(extra="forbid")
     name: StrictStr = Field(min_length=1)
     label: StrictStr = ""
-    role: Literal["question", "id", "weight", "stratum", "cluster"] = "question"
+    role: Literal["question", "id", "weight", "stratum", "cluster", "ignore"] = "question"
     kind: Literal["continuous", "nominal", "ordinal"] | None = None
     levels: _Codes = []
     skip: _Codes = []

@@ -1,0 +1,147 @@
+"""Which codes of a column stand for no answer, by what the file declares and its labels say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tabsoda.schema.codes import CodeBook, as_number, is_blank_word, plain
+from tabsoda.schema.column import Code, Reason
+from tabsoda.schema.hints import ColumnHints
+from tabsoda.schema.reasons import read_label
+from tabsoda.schema.suspicion import is_lettered
+from tabsoda.schema.words import words
+
+# Texts are read as labels in columns with at most this many of them.
+_MAX_TEXTS = 200
+# Words shorter than this do not show that labels belong to one scale.
+_LONG_WORD = 4
+
+
+def special_codes(values: Iterable[object], hints: ColumnHints) -> dict[Code, Reason]:
+    """Return the codes that stand for no answer, and why.
+
+    A code counts if the file declares it missing, if it is a letter (``.a``), or if its label
+    gives a reason for no answer. A label that could also be an answer ("NC", "trifft nicht zu")
+    counts only where the code is declared missing or lies apart from the other codes. Declared
+    codes without a readable label mean what they mean in the rest of the file.
+
+    Parameters
+    ----------
+    values : iterable
+        Values of the column that may be codes, beside those in ``hints``.
+    hints : ColumnHints
+
+    Examples
+    --------
+    >>> labels = {1: "Sí", 2: "No", 8: "NS", 9: "No responde"}
+    >>> {code: why.value for code, why in special_codes([], ColumnHints("", labels)).items()}
+    {8: 'dont_know', 9: 'blank'}
+    """
+    result: dict[Code, Reason] = {}
+    labels = CodeBook(hints.level_labels)
+    shared = CodeBook(hints.file_reasons)
+    seen = CodeBook(())
+    apart = _codes_apart(hints)
+    for value in [*hints.missing_codes, *hints.level_labels, *values]:
+        if value is None or seen.find(value) is not None:
+            continue
+        labelled = labels.find(value)
+        declared = hints.is_missing(value) or is_lettered(value)
+        reading = read_label(_text(value, labelled, hints), hints.language)
+        certain = reading is not None and (reading.is_certain or labelled in apart)
+        if not (declared or certain):
+            continue
+        code = plain(value) if isinstance(value, int | float | str) else str(value)
+        if labelled is not None:
+            code = labelled
+        elsewhere = shared.find(value)
+        if reading is not None:
+            result[code] = reading.reason
+        elif elsewhere is not None and labelled is None:
+            result[code] = hints.file_reasons[elsewhere]
+        else:
+            result[code] = Reason.OTHER
+        seen = CodeBook(result)
+    return result
+
+
+def texts_without_answer(values: Iterable[object], hints: ColumnHints) -> list[str]:
+    """Return the texts of a column that themselves say that there is no answer.
+
+    Examples
+    --------
+    >>> texts_without_answer(["Yes", "No", "Don't know"], ColumnHints())
+    ["Don't know"]
+    """
+    texts = [value for value in values if isinstance(value, str) and not is_blank_word(value)]
+    if len(texts) > _MAX_TEXTS:
+        return []
+    readings = ((text, read_label(text, hints.language)) for text in texts)
+    return [text for text, reading in readings if reading is not None and reading.is_certain]
+
+
+def doubtful_labels(hints: ColumnHints) -> dict[Code, Reason]:
+    """Return codes that count as answers although their label may give a reason for no answer.
+
+    Labels that share a word with another label are left out: "trifft nicht zu" beside
+    "trifft eher zu" is an answer.
+
+    Examples
+    --------
+    >>> doubtful_labels(ColumnHints("", {1: "Sí", 2: "No", 3: "NS"}))
+    {3: <Reason.DONT_KNOW: 'dont_know'>}
+    """
+    special = CodeBook(special_codes([], hints))
+    answers = {c: text for c, text in hints.level_labels.items() if special.find(c) is None}
+    doubtful: dict[Code, Reason] = {}
+    for code, text in answers.items():
+        reading = read_label(text, hints.language)
+        others = {
+            word for other, label in answers.items() if other != code for word in words(label)
+        }
+        related = any(len(word) >= _LONG_WORD and word in others for word in words(text))
+        if reading is not None and not related:
+            doubtful[code] = reading.reason
+    return doubtful
+
+
+def _text(value: object, labelled: Code | None, hints: ColumnHints) -> str:
+    """Return the label of a value; a text without one is its own label."""
+    if labelled is not None:
+        return hints.level_labels[labelled]
+    is_text = isinstance(value, str) and as_number(value) is None and not is_lettered(value)
+    return str(value) if is_text else ""
+
+
+def _codes_apart(hints: ColumnHints) -> set[Code | None]:
+    """Return the labelled codes that may mean no answer and lie apart from the other codes.
+
+    A code is apart if it is negative where the others are not, or more than one step of the scale
+    beyond them. Abbreviations with different meanings ("3 NS", "4 NR") after the last answer
+    support each other.
+    """
+    readings = {code: read_label(text, hints.language) for code, text in hints.level_labels.items()}
+    others = [n for code, r in readings.items() if r is None and (n := as_number(code)) is not None]
+    found = {code: reading for code, reading in readings.items() if reading is not None}
+    apart: set[Code | None] = {
+        code for code in found if (n := as_number(code)) is not None and _is_apart(n, others)
+    }
+    last = max(others, default=np.inf)
+    short = {
+        code: reading.reason
+        for code, reading in found.items()
+        if reading.is_short and (n := as_number(code)) is not None and n > last
+    }
+    if len(set(short.values())) > 1:
+        apart |= set(short)
+    return apart
+
+
+def _is_apart(number: float, others: list[float]) -> bool:
+    if not others:
+        return False
+    step = float(np.diff(np.unique(others)).min()) if len(set(others)) > 1 else 1.0
+    low, high = min(others), max(others)
+    return (number < 0 <= low) or number < low - step or number > high + step
