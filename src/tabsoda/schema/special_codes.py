@@ -119,7 +119,7 @@ def _codes_apart(hints: ColumnHints) -> set[Code | None]:
     """Return the labelled codes that may mean no answer and lie apart from the other codes.
 
     A code is apart if it is negative where the others are not, or more than one step of the scale
-    beyond them. Abbreviations with different meanings ("3 NS", "4 NR") after the last answer
+    above them. Abbreviations with different meanings ("3 NS", "4 NR") after the last answer
     support each other.
     """
     readings = {code: read_label(text, hints.language) for code, text in hints.level_labels.items()}
@@ -144,4 +144,5 @@ def _is_apart(number: float, others: list[float]) -> bool:
         return False
     step = float(np.diff(np.unique(others)).min()) if len(set(others)) > 1 else 1.0
     low, high = min(others), max(others)
-    return (number < 0 <= low) or number < low - step or number > high + step
+    below = number <= 0 and number < low - step
+    return (number < 0 <= low) or below or number > high + step
