@@ -1,9 +1,10 @@
 """Draw the columns of a file that a person judges, the same ones every time.
 
-Usage: python benchmarks/real_files/draw.py FILE
+Usage: python benchmarks/real_files/draw.py FILE [--with-values]
 
-Prints up to 40 column names, drawn from all columns of the file with a fixed seed, in file order.
-The judgements in ``judged/`` cover exactly these columns.
+Prints up to 40 column names, drawn from all columns of the file with a fixed seed, in file order;
+``--with-values`` leaves out columns that are blank in every row. The judgements in ``judged/``
+cover exactly these columns.
 """
 
 from __future__ import annotations
@@ -48,29 +49,23 @@ def distinct(names: Sequence[str]) -> list[str]:
     return result
 
 
-def column_names(path: Path) -> list[str]:
-    """Return the column names of a survey file without reading its rows."""
+def column_names(path: Path, with_values: bool = False) -> list[str]:
+    """Return the column names of a survey file, or of its columns that hold a value."""
     import pyreadstat
 
     readers = {
         ".sav": pyreadstat.read_sav,
-        ".zsav": pyreadstat.read_sav,
-        ".por": pyreadstat.read_por,
         ".dta": pyreadstat.read_dta,
         ".xpt": pyreadstat.read_xport,
-        ".sas7bdat": pyreadstat.read_sas7bdat,
     }
     reader = readers.get(path.suffix.lower())
-    if reader is not None:
-        return list(reader(str(path), metadataonly=True)[1].column_names)
-    for encoding in ("utf-8-sig", "latin-1"):
-        try:
-            with path.open(encoding=encoding, newline="") as lines:
-                return distinct(next(csv.reader(lines)))
-        except UnicodeDecodeError:
-            continue
-    return []
+    if reader is None:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return distinct(next(csv.reader(lines)))
+    frame, metadata = reader(str(path), metadataonly=not with_values, encoding="LATIN1")
+    names = list(metadata.column_names)
+    return [name for name in names if frame[name].notna().any()] if with_values else names
 
 
 if __name__ == "__main__":
-    print(*draw(column_names(Path(sys.argv[1]))), sep="\n")
+    print(*draw(column_names(Path(sys.argv[1]), "--with-values" in sys.argv)), sep="\n")
