@@ -263,7 +263,9 @@ def test_temperatures_come_from_the_grid_and_are_told(mixed_table, tiny_settings
     )
     told = {e.column for e in engine.events if e.decision == "temperature chosen"}
     assert told == {"likes", "agrees"}
-    assert {e.column for e in engine.events if e.decision == "ordinal sent to bits"} == {"rarely"}
+    assert {e.column for e in engine.events if e.decision == "ordinal encoded as bits"} == {
+        "rarely"
+    }
 
 
 def test_a_column_that_repeats_another_is_imputed_by_it(tiny_settings):

@@ -20,7 +20,7 @@ class Event:
         ``"train"``, ``"impute"``, ``"routing"``.
     decision : str
         What was decided, in a few words that do not vary from row to row, such as
-        ``"ordinal sent to bits"``.
+        ``"ordinal encoded as bits"``.
     column : str or None
         The column it concerns.
     detail : str
@@ -40,7 +40,7 @@ class EventLog:
     Examples
     --------
     >>> log = EventLog()
-    >>> log.add("encode", "ordinal sent to bits", column="Q7", detail="91 % answered 'never'")
+    >>> log.add("encode", "ordinal encoded as bits", column="Q7", detail="91 % answered 'never'")
     >>> [event.column for event in log]
     ['Q7']
     """

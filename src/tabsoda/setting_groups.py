@@ -118,7 +118,7 @@ class EncodingSettings(SettingGroup):
     )
     max_dominant_share: float = setting(
         0.70,
-        "ordinals whose most frequent level reaches this share are sent to bits",
+        "ordinals whose most frequent level reaches this share are encoded as bits",
         low=0,
         high=1,
     )

@@ -14,8 +14,8 @@ def test_the_limit_itself_goes_to_bits() -> None:
     latent = latent_ordinals(COUNTS, ["a", "b", "c"], EncodingSettings(), events)
     assert latent.tolist() == [False, True, False]
     assert [(e.column, e.decision) for e in events] == [
-        ("a", "ordinal sent to bits"),
-        ("c", "ordinal sent to bits"),
+        ("a", "ordinal encoded as bits"),
+        ("c", "ordinal encoded as bits"),
     ]
     assert "90.0%" in events.events[1].detail
 
@@ -29,7 +29,7 @@ def test_all_to_bits_is_one_event_and_none_without_ordinals() -> None:
     events = EventLog()
     settings = EncodingSettings(ordinal="bits")
     assert not latent_ordinals(COUNTS, ["a", "b", "c"], settings, events).any()
-    assert [e.decision for e in events] == ["all ordinals sent to bits"]
+    assert [e.decision for e in events] == ["all ordinals encoded as bits"]
     silent = EventLog()
     assert latent_ordinals(COUNTS[:0], [], settings, silent).size == 0
     assert len(silent) == 0

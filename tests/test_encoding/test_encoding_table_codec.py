@@ -82,7 +82,7 @@ def test_routes_widths_and_events() -> None:
     assert codec.layout.n_coordinates == 2 + (4 + 2 + 1) + 2
     told = {(event.column, event.decision) for event in events}
     assert told == {
-        ("rarely", "ordinal sent to bits"),
+        ("rarely", "ordinal encoded as bits"),
         ("children", "whole numbers are kept whole"),
     }
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
@@ -70,6 +70,41 @@ def test_numbers_have_the_distance_and_the_density_of_the_textbooks():
     assert np.trapezoid(curve, x) / (x[-1] - x[0]) == pytest.approx(1, abs=0.05)
     beyond = (drawn > observed.max()) | (drawn < observed.min())
     assert found["numbers"]["outside"] == pytest.approx(beyond.mean(), abs=1e-5)
+
+
+def test_numbers_heaped_at_zero_are_shown_in_bands():
+    column = Column("a_day", ColumnKind.CONTINUOUS)
+    observed = np.concatenate([np.zeros(60), np.arange(1.0, 41.0)])
+    drawn = np.array([[0.0] * 15 + [2.0] * 10 + [40.0] * 5] * 2)
+    numbers = compare_answers(column, observed, drawn)["numbers"]
+    assert numbers["density"] is None
+    bands = numbers["bands"]
+    assert (bands[0]["level"], bands[0]["observed"], bands[0]["imputed"]) == ("0", 0.6, 0.5)
+    assert bands[1]["level"] == "1 to 5"
+    assert bands[1]["imputed"] == pytest.approx(1 / 3, abs=1e-4)
+    assert bands[-1]["level"] == "36 or more"
+    assert sum(one["observed"] for one in bands) == pytest.approx(1)
+    assert sum(one["imputed"] for one in bands) == pytest.approx(1, abs=1e-4)
+    spread = compare_answers(column, np.arange(100.0), drawn)["numbers"]
+    assert spread["bands"] is None
+    assert spread["density"] is not None
+
+
+@given(
+    heap=st.integers(-3, 3).map(float),
+    others=st.lists(st.integers(-50, 50).map(float), min_size=20, max_size=80),
+    extra=st.lists(st.integers(-60, 60).map(float), min_size=1, max_size=20),
+)
+def test_every_number_belongs_to_one_band(heap, others, extra):
+    observed = np.array([heap] * 40 + others)
+    drawn = np.array([extra])
+    found = compare_answers(Column("n", ColumnKind.CONTINUOUS), observed, drawn)
+    assume("numbers" in found)
+    bands = found["numbers"]["bands"]
+    assert sum(one["count"] for one in bands) == observed.size
+    assert sum(one["imputed"] for one in bands) == pytest.approx(1, abs=1e-3)
+    own = next(one for one in bands if one["level"] == f"{heap:.6g}")
+    assert own["count"] == (observed == heap).sum()
 
 
 def test_strata_split_every_respondent_once(mixed_table):
@@ -157,7 +192,7 @@ def test_flags_are_raised_where_and_only_where_they_should():
     assert "Only 2 draws" in _flagged(_result(even, np.tile(even[:60], (2, 1))))
     assert "Nearly all" in _flagged(_result(even, np.ones((5, 60))))
     shifted = np.tile(np.r_[np.full(40, 2), np.zeros(20)], (5, 1))
-    assert "differ much from observed ones" in _flagged(_result(even, shifted))
+    assert "differ a lot from observed ones" in _flagged(_result(even, shifted))
     assert "More than half" in _flagged(_result(even, np.tile(even, (5, 2))[:, :330]))
     moving = [{"round": 1, "change": 1.0}, {"round": 2, "change": 0.95}]
     assert "still moved by 0.95" in _flagged(_result(even, np.tile(even[:60], (5, 1)), moving))
@@ -192,7 +227,7 @@ def test_cells_left_by_rules_and_cells_nobody_answers_are_flagged_apart(suppress
         text.startswith(f"{amount} cells were left missing") and "r7" in text for text in texts
     )
     unanswered = "Some" if suppress_below else "6"
-    assert f"{unanswered} cells stay missing: nobody answered their question." in texts
+    assert f"{unanswered} cells stay missing because nobody answered their question." in texts
     # Without the question nobody answers, the first flag is enough.
     answered = np.where(np.isnan(values[:, 2:]), 1.0, values[:, 2:])
     table = CodedTable.from_values(columns, np.column_stack([values[:, :2], answered]))

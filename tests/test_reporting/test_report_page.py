@@ -133,3 +133,36 @@ def test_objects_show_themselves_in_notebooks_as_text(hostile, hostile_rules):
     survey = read_survey(make_survey(50, n_columns=14).to_frame())
     assert "50 respondents" in survey._repr_html_()
     assert "more</p>" in survey._repr_html_()
+
+
+def _page(history, n_missing, draw, n_questions=3):
+    columns = tuple(Column(f"Q{k}", ColumnKind.NOMINAL, (1, 2)) for k in range(n_questions))
+    values = np.tile([[0.0], [1.0]], (100, n_questions))
+    values[:n_missing] = np.nan
+    table = CodedTable.from_values(columns, values)
+    return render_page(summarise_result(Imputations(table, draw(table, 2), history=history)))
+
+
+def test_convergence_is_shown_only_where_there_were_rounds(draw):
+    rounds = [
+        {"round": k, "loss": 1.0, "losses": [2.0, 1.0], "change": 0.1, "epochs": 2} for k in (1, 2)
+    ]
+    assert 'id="convergence"' in _page(rounds, 20, draw)
+    assert 'id="convergence"' not in _page(rounds[:1], 20, draw)
+
+
+def test_questions_with_few_imputed_cells_share_one_table(draw):
+    few = _page([], 3, draw, n_questions=30)
+    assert few.count('class="variable"') == 0
+    assert "Fewer than 10 imputed answers" in few
+    assert all(f'class="name">Q{k}<' in few for k in range(30))
+    many = _page([], 20, draw)
+    assert many.count('class="variable"') == 3
+    assert "Fewer than 10" not in many
+
+
+def test_sections_without_content_are_left_out(draw):
+    complete = _page([], 0, draw)
+    for anchor in ("variables", "routing", "rules", "conflicts", "calibration", "decisions"):
+        assert f'id="{anchor}"' not in complete
+        assert f'href="#{anchor}"' not in complete

@@ -1,4 +1,4 @@
-"""``tabsoda demo``: the whole job on the embedded survey, told step by step."""
+"""``tabsoda demo``: the whole job on the embedded survey, step by step."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ class Demo:
         Where everything is written.
     truth : SyntheticSurvey
         The survey as generated, with what only its maker knows.
+    read : Survey
+        The survey as read from its file.
     survey : Survey
-        The survey as read from its file; its states improve from step to step.
+        The same with the mined skips.
     rules : RuleSet
         The routing as mined.
     sections : list of Section
@@ -48,6 +50,7 @@ class Demo:
 
     folder: Path
     truth: SyntheticSurvey
+    read: Survey
     survey: Survey
     rules: RuleSet
     sections: list[Section] = field(default_factory=list)
@@ -123,7 +126,8 @@ def _start(folder: Path, rows: int, seed: int) -> Demo:
 
     truth = make_survey(rows, seed=seed, spelled_out=(Reason.REFUSED, Reason.DONT_KNOW))
     data, _, description, _ = truth.write(folder, ("csv", "sav"))
-    return Demo(folder, truth, read_survey(data, description), RuleSet((), ()))
+    survey = read_survey(data, description)
+    return Demo(folder, truth, survey, survey, RuleSet((), ()))
 
 
 def inspect_step(run: Demo) -> Section:
@@ -227,21 +231,22 @@ def impute_step(run: Demo) -> Section:
     """Impute what is missing, and hold it against the true answers."""
     from tabsoda.cli.demo_imputation import impute_survey, score_lines, scores_against_truth
 
-    result = impute_survey(run.survey, run.rules, run.folder / "imputed")
+    result = impute_survey(run.read, run.rules, run.folder / "imputed")
     scores = scores_against_truth(result, run.truth)
     states = run.survey.states
     filled = ~np.isnan(result.point_values())
     imputed, touched = int((filled & states.missing).sum()), int((filled & states.skipped).sum())
     lines = (
-        f"{imputed:,} missing answers were imputed, once as a best guess and"
-        f" {len(result)} times as plausible draws. Of {int(states.skipped.sum()):,} skipped cells,"
-        f" {touched} were touched. Among what was imputed, {scores['skipped_in_truth']:,} cells are"
-        " skips in truth: the answer that would have told was missing, too.",
+        f"{imputed:,} missing answers were imputed, once as a best guess and {len(result)} times as"
+        f" plausible draws. Of {int(states.skipped.sum()):,} skipped cells, {touched} were filled.",
+        "Some questions depend on an answer that is missing, too. That answer was imputed first;"
+        f" {scores['left_empty']:,} cells were then skipped, {scores['left_empty_rightly']:,} of"
+        f" them rightly. Of the imputed cells {scores['skipped_in_truth']:,} are skips in truth.",
         f"Best guesses against the {scores['scored']:,} true answers, beside filling in the most"
         " frequent answer, or the mean:",
         *score_lines(scores),
-        "Nobody can guess every answer: people who look alike in a file still differ. The draws"
-        " carry that doubt into an analysis; the best guesses do not.",
+        "No model can predict every answer: respondents who agree in all other answers still"
+        " differ. The draws carry this uncertainty into an analysis; the best guesses do not.",
     )
     facts = {"n_imputed": imputed, "touched_skips": touched, **scores}
     return Section("The missing answers, imputed", lines, facts)

@@ -36,14 +36,13 @@ def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
     folder.mkdir(exist_ok=True)
     record_unreviewed(survey, rules, "as it is a demo")
     imputer = TabSODAImputer(
-        quality=QUALITY, settings=SETTINGS, random_state=1, n_imputations=N_DRAWS
+        quality=QUALITY, settings=SETTINGS, rules=rules, random_state=1, n_imputations=N_DRAWS
     )
     start = time.perf_counter()
     with progress("Fitting") as report:
         imputer.fit(survey, report=report)
     with progress("Imputing") as report:
         result = imputer.impute(survey, report=report)
-    imputer.rules_ = rules
     inputs = {"data": folder.parent / "survey.csv", "survey": folder.parent / "survey.toml"}
     options = {"draws": N_DRAWS, "seed": 1, "quality": QUALITY, "changed": SETTINGS}
     seconds = time.perf_counter() - start
@@ -59,7 +58,8 @@ def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[st
     from tabsoda.baselines.mode_mean import ModeMean
     from tabsoda.evaluation.imputation_metrics import score_estimates
 
-    scored = result.table.states.missing & ~truth.skipped
+    missing, left_empty = result.table.states.missing, np.isnan(result.point_values())
+    scored = missing & ~truth.skipped & ~left_empty
     imputed = Estimates(result.point_values("mode"), result.point_values("median"), {})
     simple = ModeMean().impute(result.table, 0, SkipView.BLIND)
     pair = {
@@ -69,7 +69,9 @@ def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[st
     wanted = ("nominal_accuracy", "ordinal_accuracy", "mace_median", "rmse")
     return {
         "scored": int(scored.sum()),
-        "skipped_in_truth": int((result.table.states.missing & truth.skipped).sum()),
+        "left_empty": int((missing & left_empty).sum()),
+        "left_empty_rightly": int((missing & left_empty & truth.skipped).sum()),
+        "skipped_in_truth": int((missing & truth.skipped & ~left_empty).sum()),
         **{
             side: {name: scores[name] for name in wanted if np.isfinite(scores[name])}
             for side, scores in pair.items()

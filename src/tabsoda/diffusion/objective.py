@@ -226,7 +226,7 @@ class Objective(nn.Module):
         )
 
     def nominal(self, decoded: Decoded, targets: Targets) -> torch.Tensor:
-        """Return the cross-entropy over nominals and the ordinals sent to bits, unweighted."""
+        """Return the cross-entropy over nominals and the ordinals encoded as bits, unweighted."""
         return nominal_loss(
             decoded.nominal,
             targets.levels[:, self.bit_columns],

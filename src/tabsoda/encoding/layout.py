@@ -40,7 +40,7 @@ class Layout:
         Levels per column; 0 for continuous columns.
     continuous_columns, continuous_coordinates : ndarray of int64, shape (n_continuous,)
     bit_columns : ndarray of int64, shape (n_bit_columns,)
-        Nominals and the ordinals sent to bits.
+        Nominals and the ordinals encoded as bits.
     bit_coordinates : ndarray of int64, shape (n_bit_columns, max_bits)
         Padded with 0 where ``bit_valid`` is False.
     bit_valid : ndarray of bool, shape (n_bit_columns, max_bits)

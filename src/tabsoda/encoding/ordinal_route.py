@@ -43,8 +43,8 @@ def latent_ordinals(
     settings : EncodingSettings
         ``ordinal="bits"`` sends all of them to bits (TabSODA-N).
     events : EventLog
-        Gets ``"ordinal sent to bits"`` for each column that leaves the latent route, or one
-        ``"all ordinals sent to bits"``.
+        Gets ``"ordinal encoded as bits"`` for each column that leaves the latent route, or one
+        ``"all ordinals encoded as bits"``.
 
     Returns
     -------
@@ -53,14 +53,14 @@ def latent_ordinals(
     if settings.ordinal == "bits":
         if len(names):
             detail = f"the setting encoding.ordinal is 'bits'; {len(names)} columns"
-            events.add("encode", "all ordinals sent to bits", detail=detail)
+            events.add("encode", "all ordinals encoded as bits", detail=detail)
         return np.zeros(len(names), dtype=bool)
     share = dominant_share(counts)
     latent = share < settings.max_dominant_share
     for position in np.flatnonzero(~latent).tolist():
         events.add(
             "encode",
-            "ordinal sent to bits",
+            "ordinal encoded as bits",
             column=names[position],
             detail=f"{share[position]:.1%} of its visible answers are one level; the limit is "
             f"{settings.max_dominant_share:.0%}",

@@ -68,7 +68,7 @@ class Standardizer:
         names : sequence of str, optional
             The column of each coordinate, for the events.
         events : EventLog, optional
-            Gets ``"constant coordinate kept at scale 1"`` where a coordinate does not vary.
+            Gets ``"constant column not rescaled"`` where a coordinate does not vary.
         """
         # Float64 sums are exact enough for any table; the CPU has them on every platform.
         counted = weights.cpu().double()
@@ -81,7 +81,7 @@ class Standardizer:
         if events is not None and names is not None:
             for position in torch.nonzero(constant).ravel().tolist():
                 detail = f"coordinate {position} is {float(mean[position]):g} in all counted rows"
-                decision = "constant coordinate kept at scale 1"
+                decision = "constant column not rescaled"
                 events.add("encode", decision, column=names[position], detail=detail)
         return cls(mean.float().to(encoded.device), scale.float().to(encoded.device))
 

@@ -239,7 +239,7 @@ class TableCodec:
     ) -> NDArray[np.float64]:
         """Return one value per cell, skipped or not; levels by their position.
 
-        Nominals and ordinals sent to bits always take the nearest valid codeword: a prototype
+        Nominals and ordinals encoded as bits always take the nearest valid codeword: a prototype
         softmax is too flat for a median to return an exact codeword's own level.
 
         Parameters

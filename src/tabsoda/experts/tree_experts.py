@@ -161,7 +161,7 @@ class TreeExperts:
                 shown = int(visible[:, position].sum())
                 events.add(
                     "train",
-                    "tree expert gives the same answer to all",
+                    "boosted trees predict the same answer for everybody",
                     column=name,
                     detail=f"{shown} answers, or none that other questions foretell",
                 )

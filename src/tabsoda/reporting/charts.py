@@ -125,7 +125,7 @@ def lines(
 
 
 def reliability_curve(bins: Sequence[dict[str, Any]]) -> Markup:
-    """Draw how often the most probable level was right against how probable it was said to be."""
+    """Draw how often the most probable level was correct against its predicted probability."""
     size, left, bottom = 290, 40, 240
     across, up = scale(0, 1, left, size - 20), scale(0, 1, bottom, 10)
     parts = []
@@ -143,8 +143,8 @@ def reliability_curve(bins: Sequence[dict[str, Any]]) -> Markup:
     for at, height, one in zip(xs, ys, bins, strict=True):
         radius = 2.5 + 5 * (one["cells"] / most) ** 0.5
         parts.append(element("circle", class_="dot", cx=at, cy=height, r=radius))
-    parts.append(_text((left + size) / 2, bottom + 34, "how sure the model was", "middle"))
-    return picture(size, size, "Share that was right, by how sure the model was", *parts)
+    parts.append(_text((left + size) / 2, bottom + 34, "predicted probability", "middle"))
+    return picture(size, size, "Share correct, by predicted probability", *parts)
 
 
 def ticks(low: float, high: float, n: int = 5) -> list[float]:

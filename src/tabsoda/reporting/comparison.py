@@ -1,6 +1,6 @@
 """One question's observed answers against its imputed ones, as numbers and shares.
 
-A difference is no fault by itself: people who leave a question out may well differ from those
+A difference is not an error by itself: people who leave a question out may differ from those
 who answer it. A large one is a reason to look.
 """
 
@@ -19,11 +19,13 @@ FloatArray = NDArray[np.float64]
 
 # More levels than this are folded into one line, the rarest first.
 MOST_LEVELS = 14
-# Of fewer imputed cells no distance is told: it would be mostly chance.
+# No distance is given for fewer imputed cells: it would be mostly chance.
 FEWEST_CELLS = 30
 # Numbers with at most this many different values are shown value by value.
 _FEW_VALUES = 12
 _GRID, _BINS = 61, 400
+# Where one number is given by this share of respondents, numbers are shown in bands.
+_HEAP, _BANDS = 0.2, 8
 # Where small counts are withheld, the far ends of a distribution are not drawn: they are few.
 _TAIL, _PUBLIC_TAIL = 0.005, 0.05
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -49,7 +51,8 @@ def compare_answers(
     dict
         ``shares`` (for levels) or ``numbers`` (for numbers), and ``distance``: total variation
         of levels, Kolmogorov and Smirnov's of numbers; None of fewer than 30 cells, where it
-        would be mostly chance.
+        would be mostly chance. Numbers of which many are the same have ``bands`` (shares of ranges)
+        instead of a ``density``.
 
     Examples
     --------
@@ -79,15 +82,55 @@ def compare_answers(
         )
         found["distance"] = _ks(observed, pooled, drawn.shape[1])
         return found
+    bands = _bands(observed, drawn, values, suppress_below)
+    tail = _PUBLIC_TAIL if suppress_below > 1 else _TAIL
     return {
         "numbers": {
             "observed": _summary(observed, suppress_below),
             "imputed": _summary(pooled, 0),
-            "density": _density(observed, pooled, _PUBLIC_TAIL if suppress_below > 1 else _TAIL),
+            "bands": bands,
+            "density": None if bands else _density(observed, pooled, tail),
             "outside": _outside(observed, pooled),
         },
         "distance": _ks(observed, pooled, drawn.shape[1]),
     }
+
+
+def _bands(
+    observed: FloatArray, drawn: FloatArray, values: FloatArray, suppress_below: int
+) -> list[dict[str, Any]] | None:
+    """Return the shares of ranges of numbers where many give the same one; None where they do not.
+
+    A smooth density would hide the heap, usually at zero, so the heap is a band of its own and
+    the other numbers are cut at quantiles.
+    """
+    distinct, counts = np.unique(observed, return_counts=True)
+    if not observed.size or counts.max() < _HEAP * observed.size:
+        return None
+    heap = distinct[counts.argmax()]
+    others = observed[observed != heap]
+    shares = np.arange(1, _BANDS) / _BANDS
+    cuts = np.quantile(others, shares, method="inverted_cdf") if others.size else np.empty(0)
+    # Each band ends at its upper edge; the heap's band holds the heap alone.
+    below = values[values < heap][-1:]
+    edges = np.unique(np.concatenate([cuts, below, [heap], values[-1:]]))
+    ends = np.searchsorted(values, edges, side="right")
+    starts = np.concatenate([[0], ends[:-1]])
+    labels = [
+        (_range_text(values[start], values[end - 1], end == values.size), "")
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    places = np.searchsorted(edges, drawn).astype(np.float64)
+    places[np.isnan(drawn)] = np.nan
+    where = np.searchsorted(edges, observed).astype(np.float64)
+    rows: list[dict[str, Any]] = _levels(labels, where, places, suppress_below)["shares"]
+    return rows
+
+
+def _range_text(low: float, high: float, last: bool) -> str:
+    if low == high:
+        return f"{low:.6g}"
+    return f"{low:.6g} or more" if last else f"{low:.6g} to {high:.6g}"
 
 
 def _levels(

@@ -25,8 +25,8 @@ def group_events(events: Iterable[Event], suppress_below: int = 0) -> list[dict[
 
     Examples
     --------
-    >>> found = group_events([Event("encode", "ordinal sent to bits", "Q7", "91 %"),
-    ...                       Event("encode", "ordinal sent to bits", "Q8", "95 %")])
+    >>> found = group_events([Event("encode", "ordinal encoded as bits", "Q7", "91 %"),
+    ...                       Event("encode", "ordinal encoded as bits", "Q8", "95 %")])
     >>> found[0]["times"], [case["column"] for case in found[0]["cases"]]
     (2, ['Q7', 'Q8'])
     """
@@ -53,32 +53,34 @@ def gate_conflicts(
     rules: RuleSet | None,
     suppress_below: int = 0,
 ) -> dict[str, Any] | None:
-    """Say how missing gates and the questions behind them were settled; None where nothing was.
+    """Summarise how missing gates and dependent questions were resolved; None if there were none.
 
     Parameters
     ----------
     events : iterable of Event
-        Those of stage ``"routing"`` are told.
+        Those of stage ``"routing"`` are listed.
     record : RoutingRecord or None
         What the run counted.
     rules : RuleSet or None
         For the sentences.
     suppress_below : int
     """
-    told = group_events((one for one in events if one.stage == ROUTING), suppress_below)
+    routing_events = group_events((one for one in events if one.stage == ROUTING), suppress_below)
     if record is None:
         nothing: dict[str, Any] = {"policy": None, "counts": {}, "by_rule": [], "left_missing": 0}
-        return {**nothing, "events": told} if told else None
+        return {**nothing, "events": routing_events} if routing_events else None
     counts: dict[str, float] = {
-        "Missing gates on which something hangs": record.gates,
-        "Missing cells that hang on them": record.followers,
+        "Missing gates that other questions depend on": record.gates,
+        "Missing cells that depend on them": record.followers,
     }
     if record.skipped:
-        counts["Cells settled as skipped, on average over the draws"] = record.mean_skipped
+        counts["Cells skipped because of a drawn gate, mean over the draws"] = record.mean_skipped
     if record.withheld:
-        counts["Missing cells of respondents who were not there"] = record.withheld
+        counts["Missing cells of respondents who had left the interview"] = record.withheld
     if record.left_missing:
-        counts["Cells left missing, because any answer would break a rule"] = record.n_left_missing
+        counts["Cells left missing because every answer would break a rule"] = record.n_left_missing
+    if not any(counts.values()) and not record.counts and not routing_events:
+        return None
     sentences = {} if rules is None else {one.identifier: rules.sentence(one) for one in rules}
     by_rule: dict[str, dict[str, int]] = {}
     for (rule, kind), count in record.counts.items():
@@ -103,5 +105,5 @@ def gate_conflicts(
             for rule, kinds in sorted(by_rule.items())
         ],
         "left_missing": withhold_alone(record.n_left_missing, suppress_below),
-        "events": told,
+        "events": routing_events,
     }

@@ -1,6 +1,6 @@
-"""Red flags: what to look at before the imputations are used, the gravest first.
+"""Warnings: what to look at before the imputations are used, the most serious first.
 
-Each is a plain test on the summary with a stated limit; none means that a result is wrong.
+Each is a simple test of the summary against a stated limit; none proves that a result is wrong.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ def _about_skips(
     blank = [one["name"] for one in enough if _imputed_share(one) > _OFTEN_BLANK]
     if counts["skipped"] == 0 and blank:
         yield _flag(
-            "No blank is known to be a skip, and more than a quarter of the answers is missing to"
-            f" {_names(blank)}. If the questionnaire leads past questions, these imputations are"
-            " made up: mine its rules (tabsoda mine), or give them.",
+            "No blank is known to be a skip, and more than a quarter of the answers is missing in"
+            f" {_names(blank)}. If the questionnaire skips these questions for some respondents,"
+            " answers were imputed that never existed: mine the rules (tabsoda mine) or supply"
+            " them.",
             "map",
             blank,
         )
@@ -77,7 +78,9 @@ def _about_tables(
     unanswered = None if left is None or by_rules is None else left - by_rules
     if unanswered is None or unanswered:
         amount = "Some" if unanswered is None else f"{unanswered:,}"
-        yield _flag(f"{amount} cells stay missing: nobody answered their question.", "variables")
+        yield _flag(
+            f"{amount} cells stay missing because nobody answered their question.", "variables"
+        )
 
 
 def _about_rules(routing: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
@@ -85,7 +88,7 @@ def _about_rules(routing: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     if proposed:
         total = len(routing["rules"])  # type: ignore[index]
         yield _flag(
-            f"{proposed:,} of {total:,} rules were applied although nobody approved them.", "rules"
+            f"{proposed:,} of {total:,} rules were applied without anybody approving them.", "rules"
         )
 
 
@@ -101,7 +104,8 @@ def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]
     single = [one["name"] for one in enough if _is_single(one)]
     if single:
         yield _flag(
-            f"Nearly all imputed answers are the same, observed ones are not: {_names(single)}.",
+            f"Nearly all imputed answers are the same although observed ones vary:"
+            f" {_names(single)}.",
             "variables",
             single,
         )
@@ -112,16 +116,16 @@ def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]
     ]
     if far:
         yield _flag(
-            f"Imputed answers differ much from observed ones (distance above {_FAR}):"
-            f" {_names(far)}. Respondents who leave a question out may differ; see whether they"
-            " would this much.",
+            f"Imputed answers differ a lot from observed ones (distance above {_FAR}):"
+            f" {_names(far)}. People who leave a question out may differ from those who answer;"
+            " check whether a difference of this size is plausible.",
             "variables",
             far,
         )
     outside = [one["name"] for one in enough if _outside(one) > 0.01]
     if outside:
         yield _flag(
-            f"Some imputed numbers are beyond every observed one: {_names(outside)}.",
+            f"Some imputed numbers lie outside the observed range: {_names(outside)}.",
             "variables",
             outside,
         )
@@ -134,14 +138,14 @@ def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any
         count = conflicts["left_missing"]  # type: ignore[index]
         yield _flag(
             f"{'Some' if count is None else f'{count:,}'} cells were left missing because no answer"
-            f" agrees with what was answered and with the rules {_names(clashing)}: see whether"
-            " these rules are right.",
+            f" is consistent with the observed answers and the rules {_names(clashing)}: check"
+            " whether these rules are correct.",
             "conflicts",
         )
     if conflicts and conflicts["policy"] == "keep" and any(conflicts["counts"].values()):
         yield _flag(
-            "Gates were drawn without settling what hangs on them: a completed table can hold an"
-            " answer to a question that its drawn gate leads past.",
+            "Draws did not follow the rules: a completed table can hold an answer to a question"
+            " that the drawn answer of its gate skips.",
             "conflicts",
         )
 
@@ -163,14 +167,15 @@ def _about_calibration(calibration: dict[str, Any] | None) -> Iterator[dict[str,
     error = calibration["calibration_error"]
     if error is not None and error > _UNCALIBRATED:
         yield _flag(
-            f"The model is surer or less sure than it is right, by {error:.0%} on average.",
+            f"Predicted probabilities are off by {error:.0%} on average; see the calibration"
+            " curve.",
             "calibration",
         )
     no_better = [one["name"] for one in calibration["variables"] if one["gain"] < 0]
     if no_better:
         yield _flag(
-            "No better than the most frequent answer or the mean, though seen before:"
-            f" {_names(no_better)}.",
+            "Predicted no better than by the most frequent answer or the mean, although the model"
+            f" was trained on these answers: {_names(no_better)}.",
             "calibration",
             no_better,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,8 +21,10 @@ from tabsoda.reporting.routing import routing_graph
 
 # What keeps the page below 5 MB whatever the survey: the JSON holds the rest.
 _CARD_CHARACTERS = 1_800_000
-_MOST_LISTED, _MOST_RULES, _MOST_DECISIONS = 2000, 800, 100
+_MOST_LISTED, _MOST_FEW, _MOST_RULES, _MOST_DECISIONS = 2000, 400, 800, 100
 _LONGEST_TEXT = 300
+# Questions with fewer imputed cells share one table: a picture of three cells shows nothing.
+FEW_CELLS = 10
 
 
 def render_page(summary: dict[str, Any]) -> str:
@@ -35,7 +38,9 @@ def render_page(summary: dict[str, Any]) -> str:
     environment = page_environment(summary["suppressed_below"])
     template = environment.get_template("report.html")
     style, script = page_asset("report.css"), page_asset("report.js")
-    cards, left_out = _cards(environment, summary)
+    imputed = [one for one in summary["variables"] if _is_imputed(one)]
+    few = [one for one in imputed if one["imputed"] is not None and one["imputed"] < FEW_CELLS]
+    cards, left_out = _cards(environment, [one for one in imputed if one not in few])
     return template.render(
         report=summary,
         style=Markup(style),
@@ -44,6 +49,9 @@ def render_page(summary: dict[str, Any]) -> str:
         sections=_sections(summary),
         cards=cards,
         cards_left_out=left_out,
+        few=few[:_MOST_FEW],
+        few_left_out=max(len(few) - _MOST_FEW, 0),
+        few_cells=FEW_CELLS,
         listed=summary["variables"][:_MOST_LISTED],
         rules=(summary["routing"] or {"rules": []})["rules"][:_MOST_RULES],
         decisions=summary["events"][:_MOST_DECISIONS],
@@ -64,8 +72,8 @@ def _sections(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("rules", "Rules", routing is not None and routing["rules"]),
         ("conflicts", "Gate conflicts", summary["conflicts"]),
         ("questions", "Every question", True),
-        ("variables", "Observed and imputed", summary["counts"]["imputed"] != 0),
-        ("convergence", "Convergence", summary["convergence"]),
+        ("variables", "Observed and imputed", any(map(_is_imputed, summary["variables"]))),
+        ("convergence", "Convergence", _has_rounds(summary["convergence"])),
         ("calibration", "Calibration", summary["calibration"]),
         ("decisions", "Decisions", summary["events"]),
         ("methods", "Methods", True),
@@ -73,19 +81,46 @@ def _sections(summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [(anchor, heading) for anchor, heading, shown in known if shown]
 
 
-def _cards(environment: Environment, summary: dict[str, Any]) -> tuple[list[Markup], int]:
-    """Render the imputed questions one by one until the page is full enough."""
+def _cards(environment: Environment, variables: list[dict[str, Any]]) -> tuple[list[Markup], int]:
+    """Render questions one by one until the page is full; return how many did not fit."""
     template = environment.get_template("variable.html")
-    imputed = [one for one in summary["variables"] if one["imputed"] != 0]
     cards: list[Markup] = []
     room = _CARD_CHARACTERS
-    for number, variable in enumerate(imputed):
+    for number, variable in enumerate(variables):
         card = template.render(variable=variable, anchor=f"v{number}")
         room -= len(card.encode())
         if room < 0:
             break
         cards.append(Markup(card))
-    return cards, len(imputed) - len(cards)
+    return cards, len(variables) - len(cards)
+
+
+def _is_imputed(variable: dict[str, Any]) -> bool:
+    """Tell whether a question has imputed cells; a withheld count is a small one."""
+    return bool(variable["imputed"] != 0)
+
+
+def _has_rounds(convergence: dict[str, Any] | None) -> bool:
+    """Tell whether a fit went through rounds; a single round cannot converge."""
+    return convergence is not None and len(convergence["rounds"]) > 1
+
+
+def _typical(variable: dict[str, Any]) -> list[str]:
+    """Return the most frequent answer, or the mean, among observed and among imputed answers."""
+    numbers = variable.get("numbers")
+    if numbers is not None:
+        sides = (numbers["observed"], numbers["imputed"])
+        return [f"mean {_figure(one['mean'])}" if one else "–" for one in sides]
+    return [_most_frequent(variable, side) for side in ("observed", "imputed")]
+
+
+def _most_frequent(variable: dict[str, Any], side: str) -> str:
+    rows = [row for row in variable["shares"] if row[side]]
+    if not rows:
+        return "–"
+    best = max(rows, key=lambda row: row[side])
+    name = " ".join(part for part in (best["level"], best["label"]) if part)
+    return f"{_cut(name, 40)} ({_percent(best[side])})"
 
 
 def _graph(routing: dict[str, Any] | None) -> Markup | None:
@@ -136,13 +171,15 @@ def page_environment(suppressed_below: int = 0) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    filters: dict[str, Callable[..., Any]] = {
         "count": lambda count: f"<{suppressed_below}" if count is None else f"{count:,}",
         "percent": _percent,
         "amount": lambda value: _amount(value, suppressed_below),
         "cut": _cut,
         "figure": _figure,
+        "typical": _typical,
     }
+    environment.filters |= filters
     environment.globals |= {
         "share_bars": charts.share_bars,
         "state_bar": _state_bar,

@@ -83,10 +83,16 @@ def _withhold_parts(entry: dict[str, Any]) -> None:
     entry["imputed"] = None
     entry["reasons"] = dict.fromkeys(entry["reasons"])
     for part in (entry, *entry.get("strata", ())):
-        for row in part.get("shares", ()):
+        for row in _rows(part):
             row["count"] = None
             # Five digits of a share tell what it is a share of.
             row["observed"] = None if row["observed"] is None else round(row["observed"], 2)
+
+
+def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the lines of counts of a comparison: levels, or bands of numbers."""
+    rows: list[dict[str, Any]] = part.get("shares") or part.get("numbers", {}).get("bands") or []
+    return rows
 
 
 def _withhold_across(strata: list[dict[str, Any]]) -> None:
@@ -97,7 +103,7 @@ def _withhold_across(strata: list[dict[str, Any]]) -> None:
             if any(group[name] is None for group in groups):
                 for group in groups:
                     group[name] = None
-        rows = [row for group in groups for row in group.get("shares", ())]
+        rows = [row for group in groups for row in _rows(group)]
         hidden = {row["level"] for row in rows if row["count"] is None}
         for row in rows:
             if row["level"] in hidden:
