@@ -31,7 +31,9 @@ def test_numbers_on_one_route_fulfil_the_same_conditions(conditions, answers):
     routes = GateRoutes.of(_NUMBER, conditions)
     values = np.array([*answers, *routes.examples])
     states = np.full(values.size, CellState.ANSWERED, dtype=np.uint8)
-    held = np.column_stack([c.holds_for(_NUMBER, values, states) for c in conditions])
+    held = np.column_stack(
+        [c.holds_for(_NUMBER, values, states, np.zeros_like(states)) for c in conditions]
+    )
     taken = routes.of_values(values)
     for route in np.unique(taken):
         assert len(np.unique(held[taken == route], axis=0)) == 1

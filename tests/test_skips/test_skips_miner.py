@@ -174,13 +174,15 @@ def test_refusals_were_asked():
     assert found.fired_answered == 50
 
 
-def test_known_skips_are_kept_but_not_used():
+def test_known_skips_are_kept_and_change_nothing_where_the_rules_find_them_too():
     table, _ = survey()
     known = np.zeros(table.shape, dtype=bool)
+    known[:, 3] = SkipMiner().mine(table).explained[:, 3]
     known[:, 7] = np.isnan(table.values[:, 7])
     coded = CodedTable.from_values(table.columns, table.values, known)
     mined, blind = SkipMiner().mine(coded), SkipMiner().mine(table)
     assert mined.rules == blind.rules
+    np.testing.assert_array_equal(mined.explained, blind.explained)
     np.testing.assert_array_equal(mined.states.skipped, blind.states.skipped | known)
 
 

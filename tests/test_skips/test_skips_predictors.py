@@ -4,10 +4,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.schema import Column, ColumnKind
-from tabsoda.skips.predictors import FIRST_ANSWER, SKIPPED, UNKNOWN, CellCodes, GateSet, upper_edges
+from tabsoda.schema import Column, ColumnKind, Reason
+from tabsoda.skips.predictors import (
+    CODE_OF_REASON,
+    FIRST_ANSWER,
+    MISSING,
+    UNKNOWN,
+    CellCodes,
+    GateSet,
+    upper_edges,
+)
 from tabsoda.skips.single_gate import best_interval, count, nearest_best
 from tabsoda.skips.tree_rules import design, grow, one_hot, splittable, walk
+from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
 
@@ -22,23 +31,31 @@ def table(seed=0, n=300):
         Column("b", ColumnKind.CONTINUOUS),
         Column("c", ColumnKind.NOMINAL, (1, 2)),
     )
-    return CodedTable.from_values(columns, values)
+    plain = CodedTable.from_values(columns, values)
+    reasons = rng.choice([reason_code(r) for r in (*CODE_OF_REASON, Reason.BLANK)], values.shape)
+    known = plain.states.missing & (rng.random(values.shape) < 0.2)
+    states = CellStates.from_masks(plain.states.answered, known, plain.names, reasons)
+    return plain.with_states(states)
 
 
 @given(seed=st.integers(0, 50), low=st.integers(0, 30), high=st.integers(30, 59))
 def test_a_described_condition_holds_where_its_codes_do(seed, low, high):
     survey = table(seed)
     codes = CellCodes(survey, max_bins=100)
-    skipped = ~survey.states.answered & (np.arange(300)[:, None] % 2 == 0)
+    learned = ~survey.states.answered & (np.arange(300)[:, None] % 2 == 0)
     for position in range(3):
-        codes.mark_skipped(position, skipped[:, position])
-    routed = survey.with_states(survey.states.with_skips(skipped))
+        codes.mark_skipped(position, learned[:, position])
+    # What the table called a skip from the start is one, too.
+    routed = survey.with_states(survey.states.with_skips(learned | survey.states.skipped))
     rng = np.random.default_rng(seed)
     nominal = rng.random(codes.n_codes(0)) < 0.5
     number = np.zeros(codes.n_codes(1), dtype=bool)
     number[FIRST_ANSWER + low : FIRST_ANSWER + high] = True
     for gate, member in ((0, nominal), (1, number)):
-        member[[UNKNOWN, SKIPPED]] = rng.random(2) < 0.5
+        member[:FIRST_ANSWER] = rng.random(FIRST_ANSWER) < 0.5
+        if member[UNKNOWN]:
+            # "Blank" means missing for any reason.
+            member[list(MISSING)] = True
         chosen = GateSet(gate, member)
         np.testing.assert_array_equal(codes.holds(chosen), codes.describe(chosen).holds(routed))
 

@@ -9,11 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabsoda.errors import InputError
-from tabsoda.schema import Column, ColumnKind
+from tabsoda.schema import Column, ColumnKind, Reason
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_files import dump_rules
 from tabsoda.skips.rule_set import Provenance, RuleSet
-from tabsoda.skips.rules import Condition, Decision, Evidence, Rival, RuleStatus, SkipRule
+from tabsoda.skips.rules import (
+    NAMED_REASONS,
+    Condition,
+    Decision,
+    Evidence,
+    Rival,
+    RuleStatus,
+    SkipRule,
+)
 
 # Lone surrogates cannot be written as UTF-8; no reader of ours produces them.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -39,12 +47,13 @@ def columns(draw, name):
 @st.composite
 def conditions(draw, gate):
     skipped, blank = draw(st.booleans()), draw(st.booleans())
+    reasons = tuple(draw(st.sets(st.sampled_from(NAMED_REASONS))))
     if gate.is_categorical:
         levels = tuple(draw(st.lists(st.sampled_from(gate.levels), min_size=1, unique=True)))
-        return Condition(gate.name, levels, or_skipped=skipped, or_blank=blank)
+        return Condition(gate.name, levels, None, None, skipped, blank, reasons)
     above = draw(numbers)
     up_to = draw(st.one_of(st.none(), numbers.filter(lambda number: number > above)))
-    return Condition(gate.name, (), above, up_to, skipped, blank)
+    return Condition(gate.name, (), above, up_to, skipped, blank, reasons)
 
 
 @st.composite
@@ -143,6 +152,24 @@ def test_a_file_may_say_when_skips_are_withheld(tmp_path):
         RuleSet.from_toml(_edited(tmp_path, "[[rule]]", block.format(0) + "[[rule]]"))
 
 
+def test_reasons_are_read_and_written_beside_the_flags_of_older_files(tmp_path):
+    new = 'is = [2], or_skipped = true, or_blank = true, reasons = ["dont_know", "refused"]'
+    rules = RuleSet.from_toml(_edited(tmp_path, "is = [2]", new))
+    both = (Reason.REFUSED, Reason.DONT_KNOW)
+    assert rules["r001"].any_of[0] == (Condition("AC1002", (2,), None, None, True, True, both),)
+    assert 'or_blank = true, reasons = ["refused", "dont_know"] }' in dump_rules(rules)
+    alone = RuleSet.from_toml(_edited(tmp_path, "is = [2]", 'reasons = ["other"]'))
+    assert alone.sentences()[0].startswith(
+        "AC1003 is skipped when AC1002 is missing for another reason"
+    )
+
+
+def test_only_reasons_for_a_missing_answer_make_a_condition():
+    rule = SkipRule("r", "AC1003", ((Condition("AC1002", reasons=(Reason.SKIP,)),),))
+    with pytest.raises(InputError, match=r"'reasons' is wrong.*'skip' for 'AC1002'.*'refused'"):
+        RuleSet((rule,), (EVER, NOW))
+
+
 def test_a_rule_written_by_hand_needs_three_fields(tmp_path):
     hand = '[[rule]]\nid = "mine"\ntarget = "AC1003"\nwhen = [[{ gate = "AC1002", is = [1] }]]\n\n'
     rules = RuleSet.from_toml(_edited(tmp_path, "[[column]]", hand + "[[column]]"))
@@ -158,6 +185,7 @@ def test_a_rule_written_by_hand_needs_three_fields(tmp_path):
         ("is = [2]", "is = 2", ["'r001'", "'when.1.1.is'", "2", "list"]),
         ("is = [2]", "is = []", ["'r001'", "nothing asked of 'AC1002'"]),
         ("is = [2]", "equals = [2]", ["'r001'", "'when.1.1.equals'", "does not exist"]),
+        ("is = [2]", 'reasons = ["skip"]', ["'r001'", "'when.1.1.reasons.1'", "'skip'"]),
         ("is = [2]", "is = [true]", ["'r001'", "True"]),
         ('"AGE", above = 14', '"AGE", above = 99', ["'r001'", "'up_to'", "44", "above 99"]),
         ('"AGE", above = 14', '"AGE", above = nan', ["'r001'", "'when.2.1.above'", "finite"]),
@@ -175,7 +203,7 @@ def test_a_rule_written_by_hand_needs_three_fields(tmp_path):
             "coverage = 7",
             ["'r001'", "'coverage'", "7", "less than or equal to 1"],
         ),
-        ("coverage = 0.9", "status = 1", ["not TOML", "line 37"]),
+        ("coverage = 0.9", "status = 1", ["not TOML", "line 39"]),
         ('kind = "nominal"', 'kind = "colour"', ["'AC1002'", "'kind'", "'colour'"]),
         ('["Yes", "No"]', '["Yes"]', ["'AC1002'", "one label for each of the 2 levels"]),
         ("levels = [1, 2]", "levels = [1, 1]", ["'AC1002'", "repeats a level", "1 twice"]),

@@ -1,6 +1,6 @@
 """Sentences: what they say, and that they say it of the right answers."""
 
-from tabsoda.schema import Column, ColumnKind
+from tabsoda.schema import Column, ColumnKind, Reason
 from tabsoda.skips.rules import Condition, SkipRule
 from tabsoda.skips.sentences import condition_text, rule_sentence
 
@@ -40,6 +40,31 @@ def test_states_of_the_gate():
     assert _say((Condition("AGE", or_skipped=True, or_blank=True),)) == (
         "AGE was itself skipped or is blank"
     )
+
+
+def test_reasons_follow_the_answers():
+    both = (Reason.REFUSED, Reason.DONT_KNOW)
+    assert _say((Condition("AC1002", (2,), reasons=both),)) == (
+        "AC1002 is 2 'No', refused or 'don't know'"
+    )
+    assert _say((Condition("AC1002", (2,), reasons=both[:1], or_skipped=True),)) == (
+        "AC1002 is 2 'No', refused or was itself skipped"
+    )
+    assert _say((Condition("AC1002", (1, 2), reasons=both[1:]),)) == (
+        "AC1002 was answered or 'don't know'"
+    )
+    assert _say((Condition("AGE", above=44, reasons=both),)) == (
+        "AGE is above 44, refused or 'don't know'"
+    )
+    # "Anything but" would exclude what is named after it.
+    assert _say((Condition("OFTEN", (1, 2, 4, 5), reasons=both),)) == (
+        "OFTEN is anything but 3 'Monthly', or was refused, or was answered with 'don't know'"
+    )
+    assert _say((Condition("AGE", reasons=(Reason.OTHER, *both)),)) == (
+        "AGE was refused, was answered with 'don't know' or is missing for another reason"
+    )
+    no, old = Condition("AC1002", (2,), reasons=both[:1]), Condition("AGE", above=44)
+    assert _say((no, old)) == "AC1002 is 2 'No' or refused, and AGE is above 44"
 
 
 def test_lists_runs_and_complements():

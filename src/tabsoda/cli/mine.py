@@ -54,6 +54,9 @@ def mine(
 ) -> None:
     """Find the routing rules of a survey and write them as sentences.
 
+    Skips that the file's own codes tell are known while mining. With --reference they are read as
+    blanks, so that what is compared with the reference owes nothing to them.
+
     Parameters
     ----------
     data
@@ -110,9 +113,13 @@ def mine(
         truth = load_mask(reference, names, n_rows, all_names=source.schema.names)
         # Raises where the reference calls an answered cell skipped.
         source.states.with_skips(truth)
+    miner = SkipMiner(settings, screen=screen)
     with progress("Mining") as report:
-        mined = SkipMiner(settings, screen=screen).mine(_without_known_skips(source), report)
-    found, known = mined.states.skipped, source.states.skipped
+        mined = miner.mine(source.table if truth is None else _without_skips(source.table), report)
+    found = mined.explained
+    if truth is not None:
+        # The rules file holds the counts that tabsoda check finds.
+        mined = miner.recount(mined, source.table)
     rules = RuleSet.from_mined(
         mined,
         source.table.columns,
@@ -125,23 +132,21 @@ def mine(
         ),
     )
     events = EventLog([*source.events, *mined.events])
-    result = _summary(rules, source, found)
+    result = _summary(rules, source, mined.explained)
     if truth is not None:
         result["reference"] = skip_metrics(found, truth, ~source.states.answered)
-    write_together(_writers(rules, found | known, names, output_file, mask, graph))
+    write_together(_writers(rules, mined.states.skipped, names, output_file, mask, graph))
     if as_json:
         emit_json(result | {"rules": rules.table(), "events": events.to_dicts()})
     else:
         _show(result, rules, events, output_file)
 
 
-def _without_known_skips(source: Survey) -> CodedTable:
-    """Return the table with skip codes as blanks, so that what is found owes nothing to them."""
+def _without_skips(table: CodedTable) -> CodedTable:
+    """Return the table with known skips as blanks."""
     import numpy as np
 
-    return source.table.with_states(
-        source.states.with_skips(np.zeros(source.table.shape, dtype=bool))
-    )
+    return table.with_states(table.states.with_skips(np.zeros(table.shape, dtype=bool)))
 
 
 def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:
@@ -224,7 +229,10 @@ def _opening(result: Mapping[str, Any]) -> Iterator[str]:
     if result["skipped_by_code"]:
         yield f"The file's own codes mark {result['skipped_by_code']:,} cells as skips."
     if result["n_rules"]:
-        yield "Below, blank and answered count the respondents on whom a rule fires."
+        yield (
+            "Below, blank and asked count the respondents on whom a rule fires. Refusals and"
+            ' "don\'t know" count as asked, known skips as blank.'
+        )
 
 
 def _rest(left: int, output_file: Path | None, width: int) -> list[str]:

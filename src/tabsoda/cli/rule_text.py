@@ -78,7 +78,7 @@ def rules_text(
 
 def rules_heading(width: int) -> str:
     """Return the line that says what stands beside each rule."""
-    return _target_row("rule", "skips", "", "blank", "answered", width)
+    return _target_row("rule", "skips", "", "blank", "asked", width)
 
 
 def _target_line(rule: SkipRule, label: str, width: int) -> str:
@@ -94,10 +94,10 @@ def _target_line(rule: SkipRule, label: str, width: int) -> str:
 
 
 def _target_row(
-    identifier: str, target: str, label: str, blank: str, answered: str, width: int
+    identifier: str, target: str, label: str, blank: str, asked: str, width: int
 ) -> str:
     start = f"  {identifier:<5} {target:<{_TARGET_WIDTH}} "
-    end = f" {blank:>8} {answered:>8}"
+    end = f" {blank:>8} {asked:>8}"
     room = max(width - len(start) - len(end), 0)
     return f"{start}{one_line(label, room):<{room}}{end}"
 

@@ -265,8 +265,9 @@ def _route(
     def holds(condition: Condition) -> NDArray[np.bool_]:
         # Gates precede targets, so whether the gate itself was skipped is settled by now.
         gate = positions[condition.column]
-        states = np.where(skipped[:, gate], CellState.SKIPPED, CellState.ANSWERED)
-        return condition.holds_for(columns[gate], complete[:, gate], states.astype(np.uint8))
+        states = np.where(skipped[:, gate], CellState.SKIPPED, CellState.ANSWERED).astype(np.uint8)
+        nothing_missing = np.zeros_like(states)
+        return condition.holds_for(columns[gate], complete[:, gate], states, nothing_missing)
 
     for rule in rules:
         target = positions[rule.target]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.skips.forward import route, was_asked
+from tabsoda.skips.forward import route
 from tabsoda.skips.rule_checks import require_same_survey
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Evidence, SkipRule
@@ -37,7 +37,7 @@ class Examined:
     settled : CodedTable
         With the skips that the rules in force lead to.
     asked : ndarray of bool, shape (n_rows, n_columns)
-        Cells whose question was put.
+        Cells whose question was asked.
     fired : dict of str to ndarray of bool, shape (n_rows,)
         Where each rule fires, the rejected ones too, by identifier.
     rivals : dict of str to tuple of Counts
@@ -59,7 +59,7 @@ class Examined:
 def examine(rules: RuleSet, table: CodedTable) -> Examined:
     """Hold a table against every rule.
 
-    Rejected rules take no part in the routing; where they would fire is found afterwards, so that
+    Rejected rules take no part in the routing; where they would fire is found beside it, so that
     they can still be judged.
 
     Examples
@@ -76,21 +76,10 @@ def examine(rules: RuleSet, table: CodedTable) -> Examined:
     """
     require_same_survey(rules, rules.column_of, table.columns)
     routing = route(rules, table)
-    settled = table.with_states(routing.states)
     rest = {rule.identifier: rule for rule in rules if rule.identifier not in routing.fired}
-    fired = routing.fired | {name: rule.fires(settled) for name, rule in rest.items()}
-    asked = was_asked(table.states)
-    rivals = {rule.identifier: _rival_counts(rule, settled, asked) for rule in rules}
-    return Examined(table, settled, asked, fired, rivals)
-
-
-def _rival_counts(
-    rule: SkipRule, settled: CodedTable, asked: NDArray[np.bool_]
-) -> tuple[Counts, ...]:
-    blank = ~asked[:, settled.names.index(rule.target)]
-    return tuple(
-        Counts.of(replace(rule, any_of=rival.any_of).fires(settled), blank) for rival in rule.rivals
-    )
+    fired = routing.fired | {name: routing.fires(rule) for name, rule in rest.items()}
+    rivals = {rule.identifier: routing.rival_counts(rule) for rule in rules}
+    return Examined(table, table.with_states(routing.states), routing.asked, fired, rivals)
 
 
 def evidence_here(rule: SkipRule, examined: Examined) -> Evidence:
@@ -128,7 +117,7 @@ def flags_of(rule: SkipRule, counts: Counts, *, exact: bool = True) -> tuple[Fla
         text = f"Found on {rule.extended_from} and extended to this question."
         flags.append(Flag("extension", text))
     if any(condition.or_blank for path in rule.any_of for condition in path):
-        flags.append(Flag("blank gate", "It fires, too, where a gate is blank for no reason."))
+        flags.append(Flag("blank gate", "It fires, too, where a gate is missing for any reason."))
     if any(decision.did == "edited" for decision in rule.history):
         flags.append(Flag("edited", "Somebody changed its conditions."))
     return tuple(flags)

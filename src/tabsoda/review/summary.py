@@ -114,6 +114,7 @@ def _condition(condition: Condition, gate: Column) -> dict[str, Any]:
         "up_to": condition.up_to,
         "or_skipped": condition.or_skipped,
         "or_blank": condition.or_blank,
+        "reasons": [reason.value for reason in condition.reasons],
     }
 
 

@@ -58,7 +58,8 @@ class GateRoutes:
         if not column.is_categorical:
             return cls(column, edges, np.empty(0, dtype=np.int64), answers)
         states = np.full(answers.size, CellState.ANSWERED, dtype=np.uint8)
-        held = [c.holds_for(column, answers, states) for c in conditions]
+        nothing_missing = np.zeros_like(states)
+        held = [c.holds_for(column, answers, states, nothing_missing) for c in conditions]
         patterns = np.column_stack(held) if held else np.zeros((answers.size, 1), dtype=bool)
         # In order of appearance, so that routes do not depend on how rules are ordered.
         _, first, inverse = np.unique(patterns, axis=0, return_index=True, return_inverse=True)

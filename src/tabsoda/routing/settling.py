@@ -136,8 +136,16 @@ class Settler:
         values: NDArray[np.float64],
         states: NDArray[np.uint8],
     ) -> Mask:
-        filled = self._filled[rows] if condition.or_blank else self._filled
-        return holds_once_filled(condition, self.table, self._place, values, states, filled)
+        gate = self._place[condition.column]
+        reasons = self.table.states.reasons[rows, gate]
+        return holds_once_filled(
+            condition,
+            self.table.columns[gate],
+            values[:, gate],
+            states[:, gate],
+            reasons,
+            self._filled[rows, gate],
+        )
 
     def _consequences(
         self,

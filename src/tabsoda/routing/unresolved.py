@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.schema.column import Column
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_checks import require_same_survey
 from tabsoda.skips.rule_set import RuleSet
@@ -88,7 +88,9 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
     contradicted = np.zeros(table.shape, dtype=np.int64)
 
     def certain(condition: Condition) -> Mask:
-        return holds_once_filled(condition, table, place, table.values, states, filled)
+        gate = place[condition.column]
+        here = table.values[:, gate], states[:, gate], table.states.reasons[:, gate]
+        return holds_once_filled(condition, table.columns[gate], *here, filled[:, gate])
 
     def possible(condition: Condition) -> Mask:
         gate = place[condition.column]
@@ -117,40 +119,37 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
 
 def holds_once_filled(
     condition: Condition,
-    table: CodedTable,
-    place: Mapping[str, int],
+    gate: Column,
     values: NDArray[np.float64],
     states: NDArray[np.uint8],
+    reasons: NDArray[np.uint8],
     filled: Mask,
 ) -> Mask:
     """Return where a condition holds as it reads once missing cells are imputed, shape (n_rows,).
 
-    A blank that will be filled is no reason to skip; one that stays blank is.
+    That a gate is blank or was refused is a reason to skip only where it stays so.
 
     Parameters
     ----------
     condition : Condition
-    table : CodedTable
-        For its columns.
-    place : mapping of str to int
-        The position of each column.
-    values, states : ndarray, shape (n_rows, n_columns)
-        As far as they are settled.
-    filled : ndarray of bool, shape (n_rows, n_columns)
-        Cells that are imputed where they are missing.
+    gate : Column
+    values, states, reasons : ndarray, shape (n_rows,)
+        Of the gate, as far as they are settled.
+    filled : ndarray of bool, shape (n_rows,)
+        Where the gate is imputed if it is missing.
     """
-    gate = place[condition.column]
-    if not condition.or_blank:
-        return condition.holds_for(table.columns[gate], values[:, gate], states[:, gate])
-    without = replace(condition, or_blank=False)
-    held = without.holds_for(table.columns[gate], values[:, gate], states[:, gate])
-    return held | ((states[:, gate] == CellState.MISSING) & ~filled[:, gate])
+    held = condition.holds_for(gate, values, states, reasons)
+    if not condition.asks_for_missing:
+        return held
+    without = replace(condition, or_blank=False, reasons=())
+    return np.where(filled, without.holds_for(gate, values, states, reasons), held)
 
 
 def reopened(table: CodedTable, rules: RuleSet, fillable: Mask, known: Mask) -> CodedTable:
     """Return the table without the skips that only the blank of a gate to be imputed explains.
 
-    Rules of the paper's screen may fire on blanks. Once the gate is imputed they do no longer.
+    Rules may fire on refusals, and those of the paper's screen on any blank. Once the gate is
+    imputed they do no longer.
 
     Parameters
     ----------
@@ -162,7 +161,7 @@ def reopened(table: CodedTable, rules: RuleSet, fillable: Mask, known: Mask) -> 
         Skips known before any rule, from codes or a mask.
     """
     conditions = (c for rule in rules.active for path in rule.any_of for c in path)
-    if not any(condition.or_blank for condition in conditions):
+    if not any(condition.asks_for_missing for condition in conditions):
         return table
     before = table.with_states(table.states.with_skips(known))
     certain = known | find_unresolved(before, rules, fillable).withheld

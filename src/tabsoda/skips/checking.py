@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tabsoda.skips.forward import route, was_asked
+from tabsoda.skips.forward import route
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
@@ -24,6 +24,11 @@ class RuleFinding:
     identifier, target, sentence : str
     fired : int
         Rows in which the rule says skip.
+    blank : int
+        Rows among them in which the target is blank or a known skip. The rules file and the review
+        page give the same number.
+    asked : int
+        The other rows among them: the target is answered, refused or "don't know".
     answered : int
         Rows among them in which the target is answered: violations.
     example_rows : tuple of int
@@ -34,6 +39,8 @@ class RuleFinding:
     target: str
     sentence: str
     fired: int
+    blank: int
+    asked: int
     answered: int
     example_rows: tuple[int, ...]
 
@@ -150,6 +157,7 @@ def check(table: CodedTable, rules: RuleSet) -> CheckResult:
     findings = []
     for rule in rules.active:
         fired = routing.fired[rule.identifier]
+        counts = routing.counts(rule)
         broken = fired & table.states.answered[:, table.names.index(rule.target)]
         rows = tuple(int(row) + 1 for row in np.flatnonzero(broken)[:_EXAMPLES])
         findings.append(
@@ -157,14 +165,16 @@ def check(table: CodedTable, rules: RuleSet) -> CheckResult:
                 rule.identifier,
                 rule.target,
                 sentences[rule.identifier],
-                int(fired.sum()),
+                counts.fired,
+                counts.fired_blank,
+                counts.fired_asked,
                 int(broken.sum()),
                 rows,
             )
         )
     states = routing.states
-    asked = was_asked(states)
-    counts = zip(
+    asked = routing.asked
+    totals = zip(
         states.names,
         states.answered.sum(axis=0).tolist(),
         states.skipped.sum(axis=0).tolist(),
@@ -172,5 +182,5 @@ def check(table: CodedTable, rules: RuleSet) -> CheckResult:
         (states.missing & ~asked).sum(axis=0).tolist(),
         strict=True,
     )
-    columns = tuple(ColumnFinding(*row) for row in counts)
+    columns = tuple(ColumnFinding(*row) for row in totals)
     return CheckResult(table.shape[0], tuple(findings), columns, states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tabsoda.schema.column import Reason
 from tabsoda.skips.rule_checks import require_same_survey
-from tabsoda.skips.rules import Condition
+from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.skips.screening import Counts
 from tabsoda.states.cell_states import CellState, CellStates, reason_code
 from tabsoda.table import CodedTable
 
@@ -31,10 +32,32 @@ class Routing:
         The table's states with the routed blanks skipped, save those of absent respondents.
     fired : dict of str to ndarray of bool, shape (n_rows,)
         Where each rule fires, by its identifier, whether or not the target is answered.
+    asked : ndarray of bool, shape (n_rows, n_columns)
+        Cells whose question was asked; the others are blank. See :func:`was_asked`.
+    explained : ndarray of bool, shape (n_rows, n_columns)
+        Blanks on which an active rule fires, those of absent respondents included.
+    seen : CodedTable
+        The table as conditions see it: ``explained`` skipped, those of absent respondents, too.
     """
 
     states: CellStates
     fired: dict[str, NDArray[np.bool_]]
+    asked: NDArray[np.bool_]
+    explained: NDArray[np.bool_]
+    seen: CodedTable
+
+    def fires(self, rule: SkipRule) -> NDArray[np.bool_]:
+        """Return where any rule would fire, rejected or not, part of the set or not; (n_rows,)."""
+        return rule.fires(self.seen)
+
+    def counts(self, rule: SkipRule) -> Counts:
+        """Count any rule against the blanks of its target."""
+        blank = ~self.asked[:, self.states.names.index(rule.target)]
+        return Counts.of(self.fires(rule), blank)
+
+    def rival_counts(self, rule: SkipRule) -> tuple[Counts, ...]:
+        """Count each of a rule's rivals against the blanks of the rule's target."""
+        return tuple(self.counts(replace(rule, any_of=rival.any_of)) for rival in rule.rivals)
 
 
 def was_asked(states: CellStates) -> NDArray[np.bool_]:
@@ -48,12 +71,23 @@ def route(rules: RuleSet, table: CodedTable) -> Routing:
 
     The order is that of the rule set, so a table with its columns in another order is routed
     the same. Only who was absent is seen in the table's own order; see :meth:`RuleSet.apply`.
+
+    The miner, ``check``, the review page and the imputer all take from here where a rule fires and
+    how often its target was asked, so their counts agree.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    table : CodedTable
+        Skips known from codes or a mask are skips from the start: a rule can build on them, and a
+        known skip of a target counts as blank.
     """
     active = rules.active
     require_same_survey(active, rules.column_of, table.columns)
     place = {name: position for position, name in enumerate(table.names)}
     states = table.states.states.copy()
-    open_cells = ~was_asked(table.states)
+    asked = was_asked(table.states)
+    explained = np.zeros(table.shape, dtype=bool)
     # A gate comes before its targets, so what is known of it by then is final and can be kept.
     held: dict[Condition, NDArray[np.bool_]] = {}
 
@@ -61,17 +95,22 @@ def route(rules: RuleSet, table: CodedTable) -> Routing:
         if condition not in held:
             gate = place[condition.column]
             held[condition] = condition.holds_for(
-                table.columns[gate], table.values[:, gate], states[:, gate]
+                table.columns[gate],
+                table.values[:, gate],
+                states[:, gate],
+                table.states.reasons[:, gate],
             )
         return held[condition]
 
     fired = {}
     for rule in active:
         target = place[rule.target]
-        fired[rule.identifier] = rule.fires_where(holds)
-        states[fired[rule.identifier] & open_cells[:, target], target] = CellState.SKIPPED
+        fires = fired[rule.identifier] = rule.fires_where(holds)
+        explained[:, target] |= fires & ~asked[:, target]
+        states[explained[:, target], target] = CellState.SKIPPED
     skipped = states == CellState.SKIPPED
+    seen = table.with_states(table.states.with_skips(skipped))
     if rules.absence is not None:
-        withheld = rules.absence.withheld(~open_cells, skipped)
-        skipped &= ~withheld | table.states.skipped
-    return Routing(table.states.with_skips(skipped), fired)
+        withheld = rules.absence.withheld(asked, skipped)
+        skipped = skipped & (~withheld | table.states.skipped)
+    return Routing(table.states.with_skips(skipped), fired, asked, explained, seen)

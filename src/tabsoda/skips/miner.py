@@ -15,6 +15,7 @@ from tabsoda.skips.paper_screen import mine_as_in_the_paper
 from tabsoda.skips.predictors import CellCodes
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.purity import TargetRules, TargetSearch
+from tabsoda.skips.recounting import recounted, screen_of
 from tabsoda.skips.rules import SkipRule, targets_of
 from tabsoda.skips.screening import evidence
 from tabsoda.skips.settings import MinerSettings, PuritySettings
@@ -23,6 +24,7 @@ from tabsoda.table import CodedTable
 
 Report = Callable[[int, int, str], None]
 SCREENS = ("purity", "paper")
+WITHHELD = "skips withheld: respondent absent"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +37,19 @@ class MinedSkips:
         In questionnaire order of their targets.
     states : CellStates
         The table's states, with the cells that the rules explain skipped, and those that were
-        known to be skipped from codes.
+        known to be skipped from codes or a mask. The same as ``RuleSet.apply`` gives.
+    explained : ndarray of bool, shape (n_rows, n_columns)
+        The skipped cells on which a rule fires, known before or not.
     events : EventLog
-        Targets left out and why, candidates turned down and by which screen, skips withheld.
+        Targets left out and why, candidates turned down and by which screen, rules dropped, skips
+        withheld.
     absence : Absence or None
         When skips were withheld from ``states`` although a rule fires; None in the paper's screen.
     """
 
     rules: tuple[SkipRule, ...]
     states: CellStates
+    explained: NDArray[np.bool_]
     events: EventLog
     absence: Absence | None = None
 
@@ -67,8 +73,11 @@ class SkipMiner:
     Notes
     -----
     A follow-up whose gate is itself missing stays missing: no earlier column tells where the
-    unknown answer would have led. It is settled when the gate is imputed. Skips already known
-    from codes are not used while mining, so the result can be compared with them.
+    unknown answer would have led. It is settled when the gate is imputed.
+
+    Skips known from codes or a mask are skips from the start, as they are to ``check``, the review
+    page and the imputer: a rule can build on a skipped gate, and a skipped target is a blank one.
+    To compare what is mined with known skips, mine a table without them.
 
     Examples
     --------
@@ -109,18 +118,43 @@ class SkipMiner:
         events = EventLog()
         absence = None
         if self.screen == "paper":
-            rules, skipped = mine_as_in_the_paper(table, asked, self.settings.paper, events, report)
+            rules = mine_as_in_the_paper(table, asked, self.settings.paper, events, report)
         else:
             purity = self.settings.purity
             absence = Absence(purity.quiet_run, purity.max_present_share)
-            rules, skipped = mine_by_purity(table, asked, purity, events, report)
-            withheld = absence.withheld(asked, skipped)
-            log_withheld(events, table.names, withheld)
-            skipped &= ~withheld
-        known = table.states.skipped & ~skipped
-        if known.any():
-            events.add("skips", "skips known from codes kept", detail=f"{int(known.sum())} cells")
-        return MinedSkips(rules, table.states.with_skips(skipped | known), events, absence)
+            rules = mine_by_purity(table, asked, purity, events, report)
+        return self._agreed(rules, table, absence, events)
+
+    def recount(self, mined: MinedSkips, table: CodedTable) -> MinedSkips:
+        """Return what was mined with its counts on another table of the same questions.
+
+        Used after mining without the known skips: the rules are counted on the table with them,
+        and those that then fail the screen are dropped.
+
+        Parameters
+        ----------
+        mined : MinedSkips
+        table : CodedTable
+        """
+        events = EventLog([event for event in mined.events if event.decision != WITHHELD])
+        return self._agreed(mined.rules, table, mined.absence, events)
+
+    def _agreed(
+        self,
+        rules: tuple[SkipRule, ...],
+        table: CodedTable,
+        absence: Absence | None,
+        events: EventLog,
+    ) -> MinedSkips:
+        passes = screen_of(self.screen, table, self.settings)
+        rules, routing = recounted(rules, table, absence, passes, events)
+        states = routing.states
+        log_withheld(events, table.names, routing.explained & ~states.skipped)
+        unexplained = int((table.states.skipped & ~routing.explained).sum())
+        if unexplained:
+            detail = f"{unexplained} cells that no rule explains"
+            events.add("skips", "skips known from codes kept", detail=detail)
+        return MinedSkips(rules, states, routing.explained & states.skipped, events, absence)
 
 
 def mine_by_purity(
@@ -129,10 +163,9 @@ def mine_by_purity(
     settings: PuritySettings,
     events: EventLog,
     report: Report,
-) -> tuple[tuple[SkipRule, ...], NDArray[np.bool_]]:
-    """Run the default screen over all columns; return its rules and the cells they explain."""
+) -> tuple[SkipRule, ...]:
+    """Run the default screen over all columns and return its rules."""
     codes = CellCodes(table, settings.max_bins)
-    skipped = np.zeros(table.shape, dtype=bool)
     rules: list[SkipRule] = []
     for target, name in enumerate(table.names):
         blank = ~asked[:, target]
@@ -144,12 +177,11 @@ def mine_by_purity(
                 )
         elif target > 0:
             found = TargetSearch(codes, target, blank, settings).run()
-            skipped[:, target] = found.fires & blank
-            codes.mark_skipped(target, skipped[:, target])
+            codes.mark_skipped(target, found.fires & blank)
             rules += as_rules(codes, target, found, len(rules))
             log_rejected(events, name, found)
         report(target + 1, len(table.names), name)
-    return tuple(rules), skipped
+    return tuple(rules)
 
 
 def reason_to_leave_out(blank: NDArray[np.bool_], min_support: int) -> tuple[str, str] | None:
@@ -183,7 +215,7 @@ def log_withheld(events: EventLog, names: tuple[str, ...], withheld: NDArray[np.
     for place in np.flatnonzero(withheld.any(axis=0)):
         events.add(
             "skips",
-            "skips withheld: respondent absent",
+            WITHHELD,
             column=names[place],
             detail=f"{int(withheld[:, place].sum())} cells amid blanks that nothing explains",
         )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.skips.predictors import FIRST_ANSWER, UNKNOWN, CellCodes, GateSet
-from tabsoda.skips.single_gate import best_interval, pays
+from tabsoda.skips.predictors import FIRST_ANSWER, MISSING, UNKNOWN, CellCodes, GateSet
+from tabsoda.skips.single_gate import best_interval, pays, rarely_asked
 from tabsoda.skips.tree_rules import by_blank_share, design, grow, walk
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
 
 
 def _known(condition: GateSet) -> GateSet:
-    """Ask that the gate was answered or itself skipped."""
+    """Ask that the gate was answered or itself skipped; :func:`widen` adds reasons that fit."""
     member = condition.member.copy()
-    member[UNKNOWN] = False
+    member[list(MISSING)] = False
     return GateSet(condition.gate, member)
 
 
@@ -119,6 +119,10 @@ def widen(search: TargetSearch, path: list[GateSet], index: int) -> GateSet:
         if score[FIRST_ANSWER:].max(initial=0) > 0:
             first, last = best_interval(score[FIRST_ANSWER:])
             member[FIRST_ANSWER + first : FIRST_ANSWER + last + 1] = True
-    member[UNKNOWN] = False
+    # A reason such as "refused" is rare, so one respondent must not be enough for it to join.
+    share, level = search.asked_share, search.settings.level_significance
+    for reason in MISSING:
+        enough = rarely_asked(asked[reason], blank[reason] + asked[reason], share, level)
+        member[reason] &= reason != UNKNOWN and bool(enough)
     wider = GateSet(condition.gate, member)
     return wider if passes(search, [*path[:index], wider, *path[index + 1 :]]) else condition

@@ -65,8 +65,8 @@ def mine_as_in_the_paper(
     settings: PaperSettings,
     events: EventLog,
     report: Report,
-) -> tuple[tuple[SkipRule, ...], NDArray[np.bool_]]:
-    """Run the paper's screen over all columns; return its rules and the cells they explain.
+) -> tuple[SkipRule, ...]:
+    """Run the paper's screen over all columns and return its rules.
 
     Rules that a target receives from a later neighbour depend on columns up to that neighbour;
     all others, and every learned state that a target's tree sees, on earlier columns alone.
@@ -92,7 +92,7 @@ def mine_as_in_the_paper(
     kept = collapse_duplicates(accepted, blank)
     events.add("skips", "duplicate rules collapsed", detail=f"{len(accepted) - len(kept)} rules")
     kept.sort(key=lambda candidate: candidate.target)
-    return tuple(as_rule(table, number, c, blank) for number, c in enumerate(kept)), skipped
+    return tuple(as_rule(table, number, c, blank) for number, c in enumerate(kept))
 
 
 def target_rules(

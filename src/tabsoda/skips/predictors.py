@@ -1,4 +1,4 @@
-"""Every cell as one code: what was answered, or that the cell was skipped, or that it is unknown.
+"""Every cell as one code: what was answered, or that it was skipped, or why it is missing.
 
 Counting how often a target is blank for each answer of each earlier question is then one
 histogram over a matrix of integers.
@@ -11,11 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.skips.rules import Condition
+from tabsoda.schema.column import Reason
+from tabsoda.skips.rules import NAMED_REASONS, Condition
+from tabsoda.states.cell_states import reason_code
 from tabsoda.table import CodedTable
 
-# Places of the two states within a column's codes; answers follow.
-UNKNOWN, SKIPPED, FIRST_ANSWER = 0, 1, 2
+# Places of the states within a column's codes; answers follow. UNKNOWN: missing, no reason given.
+UNKNOWN, SKIPPED, REFUSED, DONT_KNOW, OTHER, FIRST_ANSWER = range(6)
+CODE_OF_REASON = {Reason.REFUSED: REFUSED, Reason.DONT_KNOW: DONT_KNOW, Reason.OTHER: OTHER}
+# Every way in which a cell can be missing.
+MISSING = (UNKNOWN, *CODE_OF_REASON.values())
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,12 @@ class GateSet:
 
 
 class CellCodes:
-    """The codes of a table, and the states learned so far.
+    """The codes of a table, and the skips known so far: those of the table, then learned ones.
 
     Parameters
     ----------
     table : CodedTable
+        Skips known from codes or a mask are read as skips from the start.
     max_bins : int
         A numeric question with more distinct answers is cut at quantiles; the cuts are values
         that occur in the data, so that a threshold reads as somebody's answer.
@@ -76,8 +82,8 @@ class CellCodes:
                 edges = upper_edges(answers, max_bins)
                 uppers.append(edges)
                 local, n_answers = np.searchsorted(edges, answers), len(edges)
-            self.codes[:, position] = start[-1]
-            self.codes[seen, position] += FIRST_ANSWER + local
+            self.codes[:, position] = start[-1] + _state_codes(table, position)
+            self.codes[seen, position] = start[-1] + FIRST_ANSWER + local
             start.append(start[-1] + FIRST_ANSWER + n_answers)
         self.start = np.array(start, dtype=np.int64)
         # A second copy by column: rules read columns, histograms read rows.
@@ -138,19 +144,30 @@ class CellCodes:
         column = self.columns[condition.gate]
         chosen = np.flatnonzero(condition.member[FIRST_ANSWER:])
         or_skipped = bool(condition.member[SKIPPED])
+        # The paper's screen, which alone fires on blanks, does not tell reasons apart.
         or_blank = bool(condition.member[UNKNOWN])
+        named = [r for r in NAMED_REASONS if condition.member[CODE_OF_REASON[r]] and not or_blank]
+        states = (or_skipped, or_blank, tuple(named))
         uppers = self.uppers[condition.gate]
         if uppers is None:
             levels = tuple(column.levels[code] for code in chosen)
-            return Condition(column.name, levels, or_skipped=or_skipped, or_blank=or_blank)
+            return Condition(column.name, levels, None, None, *states)
         if not len(chosen):
-            return Condition(column.name, or_skipped=or_skipped, or_blank=or_blank)
+            return Condition(column.name, (), None, None, *states)
         first, last = int(chosen[0]), int(chosen[-1])
         above = float(uppers[first - 1]) if first > 0 else None
         # Open at the top, unless the condition would then ask for nothing.
         open_top = last == len(uppers) - 1 and above is not None
         up_to = None if open_top else float(uppers[last])
-        return Condition(column.name, (), above, up_to, or_skipped, or_blank)
+        return Condition(column.name, (), above, up_to, *states)
+
+
+def _state_codes(table: CodedTable, position: int) -> NDArray[np.int64]:
+    """Return the code of each cell's state, 0 where it is answered or blank; shape (n_rows,)."""
+    codes = np.where(table.states.skipped[:, position], SKIPPED, UNKNOWN).astype(np.int64)
+    for reason, code in CODE_OF_REASON.items():
+        codes[table.states.reasons[:, position] == reason_code(reason)] = code
+    return codes
 
 
 def upper_edges(answers: NDArray[np.float64], max_bins: int) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column
-from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.skips.rules import NAMED_REASONS, Condition, SkipRule
 
 # How many differences between a rule set and a table an error message names.
 _SHOWN = 5
@@ -110,15 +110,19 @@ def _differences(
 
 
 def _check_condition(rule: str, condition: Condition, gate: Column) -> None:
-    states = condition.or_skipped or condition.or_blank
+    states = condition.or_skipped or condition.or_blank or condition.reasons
     bounds = [bound for bound in (condition.above, condition.up_to) if bound is not None]
     if not condition.asks_for_answer and not states:
         raise _nonsense(
             rule,
             "when",
             f"nothing asked of '{gate.name}'",
-            "is, above, up_to, or_skipped or or_blank",
+            "is, above, up_to, reasons, or_skipped or or_blank",
         )
+    for reason in condition.reasons:
+        if reason not in NAMED_REASONS:
+            expected = " or ".join(repr(known.value) for known in NAMED_REASONS)
+            raise _nonsense(rule, "reasons", f"{str(reason)!r} for '{gate.name}'", expected)
     if gate.is_categorical and bounds:
         raise _nonsense(
             rule,

@@ -29,6 +29,7 @@ class ConditionDocument(_Entry):
     up_to: Finite | None = None
     or_skipped: bool = False
     or_blank: bool = False
+    reasons: list[Literal["refused", "dont_know", "other"]] = []
 
 
 class CountsDocument(_Entry):

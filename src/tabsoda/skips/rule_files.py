@@ -15,7 +15,7 @@ import tomli_w
 
 from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
-from tabsoda.schema.column import Code, Column, ColumnKind
+from tabsoda.schema.column import Code, Column, ColumnKind, Reason
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.rule_documents import (
     ConditionDocument,
@@ -40,10 +40,12 @@ _HEADER = """\
 # status   proposed, approved or rejected. A rejected rule is kept and never applied.
 # note     yours. by and at say who decided last, and when; history holds every signed decision.
 # when     [[a, b], [c]] reads: a and b, or c. A gate can ask for answers (is = [1, 2]), a range
-#          (above = 14, up_to = 44), or_skipped = true (the gate was itself skipped).
+#          (above = 14, up_to = 44), or_skipped = true (the gate was itself skipped), or reasons
+#          why it was not answered (reasons = ["refused", "dont_know", "other"]).
 # rivals   other conditions that fit as well as "when"; the data cannot tell which one is meant.
 # sentence is written anew from the rest whenever the file is saved.
-# counts   of respondents: the rule fired or was silent, the target was blank or answered.
+# counts   of respondents: the rule fired or was silent, the target was blank or answered. Refusals
+#          and "don't know" count as answered, skip codes as blank; tabsoda check counts the same.
 # *_upper  Wilson upper bounds; answered_upper is that of "answered although the rule fires".
 """
 
@@ -162,6 +164,8 @@ def _condition_to_dict(condition: Condition) -> dict[str, Any]:
         entry["or_skipped"] = True
     if condition.or_blank:
         entry["or_blank"] = True
+    if condition.reasons:
+        entry["reasons"] = [reason.value for reason in condition.reasons]
     return entry
 
 
@@ -241,6 +245,7 @@ def _paths_from(when: list[list[ConditionDocument]]) -> tuple[tuple[Condition, .
                 condition.up_to,
                 condition.or_skipped,
                 condition.or_blank,
+                tuple(Reason(reason) for reason in condition.reasons),
             )
             for condition in path
         )

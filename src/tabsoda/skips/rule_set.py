@@ -247,12 +247,11 @@ class RuleSet:
         the skipped one. Rejected rules are ignored. A cell that was answered, refused or answered
         with "don't know" was asked and is never marked; skips already known are kept.
 
-        With ``absence``, skips of respondents who were not there are withheld last, as in mining:
-        on the table the rules were mined from the result is the miner's, unless skips are known
-        from codes, which rules and absence build on here and the miner leaves aside. Who was not
-        there shows among all respondents and all questions, in the table's order. A table of few
-        rows (fewer than 73 by default) cannot show it, so nothing is withheld there, and a part
-        of the rows or columns can hold a few skips more than the whole.
+        With ``absence``, skips of respondents who were not there are withheld last: on the table
+        the rules were mined from the result is the miner's. Who was not there shows among all
+        respondents and all questions, in the table's order. A table of few rows (fewer than 73 by
+        default) cannot show it, so nothing is withheld there, and a part of the rows or columns
+        can hold a few skips more than the whole.
         """
         from tabsoda.skips.forward import route
 

@@ -9,9 +9,12 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.schema.column import Code, Column
-from tabsoda.states.cell_states import CellState
+from tabsoda.schema.column import Code, Column, Reason
+from tabsoda.states.cell_states import CellState, reason_code
 from tabsoda.table import CodedTable
+
+# Reasons for a missing answer that a condition can name; skips and blanks have their own fields.
+NAMED_REASONS = (Reason.REFUSED, Reason.DONT_KNOW, Reason.OTHER)
 
 
 class RuleStatus(StrEnum):
@@ -26,8 +29,8 @@ class RuleStatus(StrEnum):
 class Condition:
     """What one gate must hold for a rule to fire.
 
-    A gate that was neither answered nor skipped makes the condition false, unless ``or_blank``:
-    nobody can tell where an unknown answer would have led.
+    A gate that was neither answered nor skipped makes the condition false, unless ``reasons`` or
+    ``or_blank`` say otherwise: nobody can tell where an unknown answer would have led.
 
     Attributes
     ----------
@@ -40,7 +43,18 @@ class Condition:
     or_skipped : bool
         Fulfilled, too, where the gate itself was skipped.
     or_blank : bool
-        Fulfilled, too, where the gate is blank for no known reason (the paper's screen only).
+        Fulfilled, too, where the gate is missing, whatever the reason (the paper's screen only).
+    reasons : tuple of Reason
+        Fulfilled, too, where the gate is missing for one of these reasons, of
+        :data:`NAMED_REASONS`. Kept in their order.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import ColumnKind
+    >>> age = Column("age", ColumnKind.CONTINUOUS)
+    >>> table = CodedTable.from_values((age,), np.array([[12.0], [np.nan]]))
+    >>> Condition("age", up_to=14).holds(table).tolist()
+    [True, False]
     """
 
     column: str
@@ -49,11 +63,23 @@ class Condition:
     up_to: float | None = None
     or_skipped: bool = False
     or_blank: bool = False
+    reasons: tuple[Reason, ...] = ()
+
+    def __post_init__(self) -> None:
+        # One order, so that equal conditions compare equal. Other reasons are left for the checks.
+        order = (*NAMED_REASONS, *(r for r in self.reasons if r not in NAMED_REASONS))
+        chosen = tuple(dict.fromkeys(reason for reason in order if reason in self.reasons))
+        object.__setattr__(self, "reasons", chosen)
 
     @property
     def asks_for_answer(self) -> bool:
         """Whether some answer fulfils it, rather than the gate's state alone."""
         return bool(self.levels) or self.above is not None or self.up_to is not None
+
+    @property
+    def asks_for_missing(self) -> bool:
+        """Whether a missing answer fulfils it, for some reason or any."""
+        return self.or_blank or bool(self.reasons)
 
     def holds(self, table: CodedTable) -> NDArray[np.bool_]:
         """Return where the condition is fulfilled, shape (n_rows,)."""
@@ -62,12 +88,28 @@ class Condition:
             table.columns[position],
             table.values[:, position],
             table.states.states[:, position],
+            table.states.reasons[:, position],
         )
 
     def holds_for(
-        self, gate: Column, values: NDArray[np.float64], states: NDArray[np.uint8]
+        self,
+        gate: Column,
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+        reasons: NDArray[np.uint8],
     ) -> NDArray[np.bool_]:
-        """Return where the gate's values and states, shape (n_rows,) each, fulfil the condition."""
+        """Return where a gate fulfils the condition, shape (n_rows,).
+
+        Every other use of a condition or rule goes through here.
+
+        Parameters
+        ----------
+        gate : Column
+        values : ndarray of float64, shape (n_rows,)
+        states, reasons : ndarray of uint8, shape (n_rows,)
+            As in :class:`~tabsoda.states.cell_states.CellStates`. Reasons are looked at only where
+            the state is missing.
+        """
         result = np.zeros(values.shape[0], dtype=bool)
         if self.levels:
             order = {level: number for number, level in enumerate(gate.levels)}
@@ -82,6 +124,9 @@ class Condition:
             result |= states == CellState.SKIPPED
         if self.or_blank:
             result |= states == CellState.MISSING
+        elif self.reasons:
+            named = np.isin(reasons, [reason_code(reason) for reason in self.reasons])
+            result |= named & (states == CellState.MISSING)
         return result
 
 
@@ -89,7 +134,9 @@ class Condition:
 class Evidence:
     """How often a rule was right on the table it was mined from.
 
-    ``fired_blank`` and the others are the 2x2 table of Section 3.2: TP, FP, FN and TN.
+    ``fired_blank`` and the others are the 2x2 table of Section 3.2: TP, FP, FN and TN. "Answered"
+    counts every target that was asked, so refusals and "don't know", too; "blank" counts skips
+    known from codes or a mask.
 
     Attributes
     ----------

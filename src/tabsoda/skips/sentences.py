@@ -7,12 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tabsoda.schema.column import Code, Column, ColumnKind
+from tabsoda.schema.column import Code, Column, ColumnKind, Reason
 from tabsoda.skips.rules import Condition, SkipRule
 
 # Longer lists are cut after this many answers; the rules file holds every one of them.
 _LONGEST_LIST = 6
 _EXCEPT = "is anything but"
+# A reason after a list of answers, and as a clause of its own.
+_LISTED = {Reason.REFUSED: "refused", Reason.DONT_KNOW: "'don't know'"}
+_CLAUSES = {
+    Reason.REFUSED: "was refused",
+    Reason.DONT_KNOW: "was answered with 'don't know'",
+    Reason.OTHER: "is missing for another reason",
+}
 
 
 def rule_sentence(rule: SkipRule, columns: Mapping[str, Column]) -> str:
@@ -52,19 +59,28 @@ def condition_text(condition: Condition, gate: Column) -> str:
     'AGE is above 44'
     >>> condition_text(Condition("AGE", or_skipped=True), age)
     'AGE was itself skipped'
+    >>> condition_text(Condition("AGE", up_to=14, reasons=(Reason.REFUSED,)), age)
+    'AGE is at most 14 or refused'
     """
-    parts = []
-    if condition.levels:
-        parts.append(_levels_text(condition.levels, gate))
-    elif condition.asks_for_answer:
-        parts.append(_bounds_text(condition.above, condition.up_to))
-    if condition.or_skipped:
-        parts.append("was itself skipped")
-    if condition.or_blank:
-        parts.append("is blank")
+    answers = _answers(condition, gate)
+    excludes = bool(answers) and answers[0].startswith(_EXCEPT)
+    words = _LISTED if answers and not excludes else {}
+    reasons = [words.get(reason, _CLAUSES[reason]) for reason in condition.reasons]
+    states = ["was itself skipped"] * condition.or_skipped + ["is blank"] * condition.or_blank
+    if reasons and not excludes:
+        return f"{condition.column} {_series([*answers, *reasons, *states])}"
     # After "anything but 1" a plain "or" would go on listing what it is not.
-    joint = ", or " if parts[0].startswith(_EXCEPT) else " or "
-    return f"{condition.column} {joint.join(parts)}"
+    parts = [*([_series(answers)] if answers else []), *reasons, *states]
+    return f"{condition.column} {(', or ' if excludes else ' or ').join(parts)}"
+
+
+def _answers(condition: Condition, gate: Column) -> list[str]:
+    """Return the answers that fulfil a condition, one by one; the first with its verb."""
+    if condition.levels:
+        return _levels_texts(condition.levels, gate)
+    if condition.asks_for_answer:
+        return [_bounds_text(condition.above, condition.up_to)]
+    return []
 
 
 def _path_text(path: Sequence[Condition], columns: Mapping[str, Column]) -> str:
@@ -75,7 +91,7 @@ def _path_text(path: Sequence[Condition], columns: Mapping[str, Column]) -> str:
 def _is_compound(condition: Condition) -> bool:
     """Whether the condition's text holds an "or"."""
     ways = [condition.asks_for_answer, condition.or_skipped, condition.or_blank]
-    return len(condition.levels) > 1 or sum(ways) > 1
+    return len(condition.levels) > 1 or sum(ways) + len(condition.reasons) > 1
 
 
 def _bounds_text(above: float | None, up_to: float | None) -> str:
@@ -91,16 +107,17 @@ def _number(value: float | None) -> str:
     return repr(float(value or 0)).removesuffix(".0")
 
 
-def _levels_text(levels: Sequence[Code], gate: Column) -> str:
+def _levels_texts(levels: Sequence[Code], gate: Column) -> list[str]:
     chosen = set(levels)
     wanted = [level for level in gate.levels if level in chosen]
     others = [level for level in gate.levels if level not in chosen]
     if not others:
-        return "was answered"
+        return ["was answered"]
     listed, excluded = _runs(wanted, gate), _runs(others, gate)
     if _n_named(excluded) < _n_named(listed):
-        return f"{_EXCEPT} {_join(excluded, gate)}"
-    return f"is {_join(listed, gate)}"
+        return [f"{_EXCEPT} {_series(_pieces(excluded, gate))}"]
+    first, *rest = _pieces(listed, gate)
+    return [f"is {first}", *rest]
 
 
 def _runs(levels: Sequence[Code], gate: Column) -> list[list[Code]]:
@@ -122,14 +139,19 @@ def _n_named(runs: Sequence[Sequence[Code]]) -> int:
     return sum(2 if len(run) > 1 else 1 for run in runs)
 
 
-def _join(runs: Sequence[Sequence[Code]], gate: Column) -> str:
+def _pieces(runs: Sequence[Sequence[Code]], gate: Column) -> list[str]:
+    """Describe every run, or all of them in one piece where they are too many."""
     pieces = [
         " to ".join(gate.describe_level(end) for end in dict.fromkeys((run[0], run[-1])))
         for run in runs
     ]
     if len(pieces) > _LONGEST_LIST:
         shown = ", ".join(pieces[: _LONGEST_LIST - 1])
-        return f"one of {sum(map(len, runs))} answers ({shown}, ...)"
+        return [f"one of {sum(map(len, runs))} answers ({shown}, ...)"]
+    return pieces
+
+
+def _series(pieces: Sequence[str]) -> str:
     if len(pieces) == 1:
         return pieces[0]
     return f"{', '.join(pieces[:-1])} or {pieces[-1]}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tabsoda.skips.predictors import FIRST_ANSWER, SKIPPED, UNKNOWN, CellCodes, GateSet
+from tabsoda.skips.predictors import FIRST_ANSWER, UNKNOWN, CellCodes, GateSet
 from tabsoda.skips.settings import PuritySettings
 
 
@@ -53,6 +53,13 @@ def count(codes: CellCodes, before: int, blank: NDArray[np.bool_]) -> GateCounts
     return GateCounts(blanks, totals - blanks)
 
 
+def rarely_asked(
+    asked: NDArray[np.int64], total: NDArray[np.int64], asked_share: float, level: float
+) -> NDArray[np.bool_]:
+    """Return whether codes are asked less often than the target at large, at a level."""
+    return np.asarray(binom.cdf(asked, total, asked_share) <= level)
+
+
 def pure_codes(
     codes: CellCodes,
     before: int,
@@ -63,15 +70,15 @@ def pure_codes(
 ) -> NDArray[np.bool_]:
     """Return which codes lead past the target, by themselves; shape (n_codes,).
 
-    Answers of a categorical gate and skip states join one by one: asked at most ``max_share`` of
-    the time, and less often than the target is asked at large. Answers of a numeric gate join as
-    one interval. Unknown never joins.
+    Answers of a categorical gate, its skips, and reasons such as "refused" join one by one: asked
+    at most ``max_share`` of the time, and less often than the target is asked at large. Answers of
+    a numeric gate join as one interval. A blank without a reason never joins.
     """
     score = pays(counts.blank, counts.asked, max_share)
     pure = score > 0
     where = np.flatnonzero(pure)
-    chance = binom.cdf(counts.asked[where], counts.total[where], asked_share)
-    pure[where] = chance <= settings.level_significance
+    level = settings.level_significance
+    pure[where] = rarely_asked(counts.asked[where], counts.total[where], asked_share, level)
     start = codes.start
     pure[start[:before] + UNKNOWN] = False
     for gate in np.flatnonzero(codes.numeric[:before]):
@@ -80,9 +87,9 @@ def pure_codes(
         if low < high and score[low:high].max() > 0:
             first, last = best_interval(score[low:high])
             chosen = slice(low + first, low + last + 1)
-            chance = binom.cdf(counts.asked[chosen].sum(), counts.total[chosen].sum(), asked_share)
+            n_asked, n_rows = counts.asked[chosen].sum(), counts.total[chosen].sum()
             # The interval was looked for among as many starts as there are values.
-            pure[chosen] = chance <= settings.level_significance / (high - low)
+            pure[chosen] = rarely_asked(n_asked, n_rows, asked_share, level / (high - low))
     return pure
 
 
@@ -109,5 +116,6 @@ def nearest_best(gain: NDArray[np.int64], with_answers: NDArray[np.bool_], toler
 def answers_marked(codes: CellCodes, before: int, pure: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the gates with at least one marked answer, shape (before,)."""
     marked = pure.astype(np.int64)
-    marked[codes.start[:before] + SKIPPED] = 0
+    for state in range(FIRST_ANSWER):
+        marked[codes.start[:before] + state] = 0
     return per_gate(codes, before, marked) > 0

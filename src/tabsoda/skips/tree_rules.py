@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from tabsoda.skips.predictors import FIRST_ANSWER, SKIPPED, UNKNOWN, CellCodes, GateSet
+from tabsoda.skips.predictors import FIRST_ANSWER, MISSING, SKIPPED, CellCodes, GateSet
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,15 @@ def rank(gate: int, n_codes: int) -> Feature:
 
 
 def one_hot(codes: CellCodes, gates: list[int]) -> list[Feature]:
-    """Return the paper's predictors: flags of blanks, states and answers, ranks of numbers."""
+    """Return the paper's predictors: flags of blanks, states and answers, ranks of numbers.
+
+    Why an answer is missing is not among them.
+    """
     features = []
     for gate in gates:
         n_codes = codes.n_codes(gate)
-        features.append(flag(gate, [UNKNOWN, SKIPPED], n_codes))
-        features += [flag(gate, state, n_codes) for state in (UNKNOWN, SKIPPED)]
+        features.append(flag(gate, [*MISSING, SKIPPED], n_codes))
+        features += [flag(gate, list(state), n_codes) for state in (MISSING, (SKIPPED,))]
         if codes.numeric[gate]:
             features.append(rank(gate, n_codes))
         else:

@@ -4,6 +4,11 @@ import { post } from "./api.js";
 import { el, number } from "./dom.js";
 
 const PAUSE = 250;
+const REASONS = {
+  refused: "or was refused",
+  dont_know: "or was answered with “don't know”",
+  other: "or is missing for another reason",
+};
 
 export function openEditor(dialog, rule, columns, save) {
   const when = structuredClone(rule.when);
@@ -77,8 +82,13 @@ export function openEditor(dialog, rule, columns, save) {
     return el("fieldset", { class: "condition" },
       el("legend", {}, el("strong", {}, gate.name), gate.label ? ` ${gate.label}` : ""),
       answers,
+      ...Object.entries(REASONS).map(([reason, text]) => check(
+        text, condition.reasons.includes(reason), (on) => {
+          const rest = condition.reasons.filter((known) => known !== reason);
+          condition.reasons = on ? [...rest, reason] : rest;
+        })),
       check("or was itself skipped", condition.or_skipped, (on) => { condition.or_skipped = on; }),
-      check("or is blank for no known reason", condition.or_blank, (on) => { condition.or_blank = on; }),
+      check("or is missing for any reason", condition.or_blank, (on) => { condition.or_blank = on; }),
       el("button", { type: "button", class: "small", onclick: remove }, `Remove ${gate.name}`));
   }
 
@@ -122,7 +132,7 @@ export function openEditor(dialog, rule, columns, save) {
   }
 
   function blank(gate) {
-    return { gate, levels: [], above: null, up_to: null, or_skipped: false, or_blank: false };
+    return { gate, levels: [], above: null, up_to: null, or_skipped: false, or_blank: false, reasons: [] };
   }
 
   dialog.replaceChildren(

@@ -1,0 +1,151 @@
+"""The miner, ``check``, the review page and the rules file count the same, whatever is known."""
+
+import numpy as np
+import pytest
+from coded_surveys import coded_surveys
+from hypothesis import given, settings
+
+from tabsoda.review.findings import examine
+from tabsoda.review.summary import rules_summary
+from tabsoda.schema import Column, ColumnKind, Reason
+from tabsoda.skips.checking import check
+from tabsoda.skips.miner import SkipMiner
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.settings import MinerSettings
+from tabsoda.states.cell_states import CellStates, reason_code
+from tabsoda.table import CodedTable
+
+NOMINAL = ColumnKind.NOMINAL
+
+
+@pytest.mark.parametrize("screen", ["purity", "paper"])
+@settings(max_examples=25, deadline=None)
+@given(coded_surveys())
+def test_mine_check_and_review_agree(screen, tmp_path_factory, table):
+    mined = SkipMiner(MinerSettings.preset("small-survey"), screen=screen).mine(table)
+    rules = RuleSet.from_mined(mined, table.columns)
+    path = tmp_path_factory.getbasetemp() / "agreement.toml"
+    rules.to_toml(path)
+    rules = RuleSet.from_toml(path)
+    found = check(table, rules)
+    shown = rules_summary(rules, examine(rules, table))["rules"]
+    for rule, finding, card in zip(rules, found.rules, shown, strict=True):
+        counts = rule.evidence
+        assert (finding.blank, finding.asked) == (counts.fired_blank, counts.fired_answered)
+        assert finding.fired == finding.blank + finding.asked
+        assert card["counts"] == {
+            "fired_blank": counts.fired_blank,
+            "fired_asked": counts.fired_answered,
+            "silent_blank": counts.silent_blank,
+            "silent_asked": counts.silent_answered,
+        }
+        assert card["precision_lower"] == pytest.approx(1 - counts.answered_upper)
+        assert ("contradicted" in {f["kind"] for f in card["flags"]}) == (finding.asked > 0)
+    assert found.states == mined.states == rules.apply(table)
+    known = table.states.skipped
+    assert np.array_equal(found.states.skipped, mined.explained | known)
+
+
+def _with_reasons(columns, values, known, reason, rows, column):
+    states = CodedTable.from_values(columns, values, known).states
+    reasons = states.reasons.copy()
+    reasons[rows, column] = reason_code(reason)
+    states = CellStates.from_masks(states.answered, states.skipped, states.names, reasons)
+    return CodedTable(columns, values, states)
+
+
+def test_a_skip_code_that_leads_to_answers_makes_no_rule():
+    """Half of the skips of "child" are codes of another kind, and those respondents answer."""
+    n = 2000
+    rng = np.random.default_rng(0)
+    married, child, school = (rng.integers(0, 2, n).astype(float) for _ in range(3))
+    child[married == 1] = np.nan
+    other_code = np.flatnonzero(married == 0)[:500]
+    child[other_code] = np.nan
+    school[np.isnan(child) & (married == 1)] = np.nan
+    known = np.zeros((n, 3), dtype=bool)
+    known[other_code, 1] = True
+    columns = tuple(Column(name, NOMINAL, (1, 2)) for name in ("married", "child", "school"))
+    table = CodedTable.from_values(columns, np.column_stack([married, child, school]), known)
+    mined = SkipMiner().mine(table)
+    (rule,) = [rule for rule in mined.rules if rule.target == "school"]
+    assert [(c.column, c.levels, c.or_skipped) for c in rule.any_of[0]] == [
+        ("married", (2,), False)
+    ]
+    finding = check(table, RuleSet.from_mined(mined, columns)).rules[-1]
+    assert (finding.blank, finding.answered) == (int((married == 1).sum()), 0)
+
+
+def test_known_skips_of_the_target_are_blanks_that_a_rule_explains():
+    n = 400
+    gate = (np.arange(n) % 2).astype(float)
+    follower = np.where(gate == 1, np.nan, 1.0)
+    columns = (Column("gate", NOMINAL, (1, 2)), Column("follower", NOMINAL, (1, 2)))
+    known = np.zeros((n, 2), dtype=bool)
+    known[: n // 2, 1] = np.isnan(follower[: n // 2])
+    # One skip that no rule explains: its code says so although the gate leads to it.
+    follower[0], known[0, 1] = np.nan, True
+    mined = SkipMiner().mine(
+        CodedTable.from_values(columns, np.column_stack([gate, follower]), known)
+    )
+    assert mined.rules[0].evidence.fired_blank == 200
+    assert (mined.explained.sum(), mined.states.skipped.sum()) == (200, 201)
+    kept = [e.detail for e in mined.events if e.decision == "skips known from codes kept"]
+    assert kept == ["1 cells that no rule explains"]
+
+
+@pytest.mark.parametrize("reason", [Reason.REFUSED, Reason.DONT_KNOW, Reason.OTHER])
+@pytest.mark.parametrize("kind", [NOMINAL, ColumnKind.CONTINUOUS])
+def test_a_reason_that_leads_past_a_question_becomes_a_condition(reason, kind):
+    n = 1000
+    rng = np.random.default_rng(1)
+    gate = rng.integers(0, 2, n).astype(float)
+    rows = np.arange(n) < 200
+    gate[rows] = np.nan
+    blanks = rng.random(n) < 0.02
+    gate[blanks] = np.nan
+    follower = np.where((gate == 1) | (rows & np.isnan(gate)), np.nan, rng.integers(0, 2, n))
+    levels = (1, 2) if kind is NOMINAL else ()
+    columns = (Column("gate", kind, levels), Column("follower", NOMINAL, (1, 2)))
+    values = np.column_stack([gate, follower])
+    table = _with_reasons(columns, values, np.zeros((n, 2), bool), reason, rows, 0)
+    mined = SkipMiner().mine(table)
+    ((condition,),) = mined.rules[0].any_of
+    assert condition.reasons == (reason,)
+    assert not condition.or_blank
+    assert mined.states.skipped[rows, 1].all()
+    assert not mined.states.skipped[~rows & np.isnan(gate), 1].any()
+
+
+def test_a_reason_after_which_the_question_is_asked_does_not_join():
+    n = 1000
+    rng = np.random.default_rng(2)
+    gate = rng.integers(0, 2, n).astype(float)
+    rows = np.arange(n) < 200
+    gate[rows] = np.nan
+    follower = np.where(gate == 1, np.nan, rng.integers(0, 2, n))
+    columns = tuple(Column(name, NOMINAL, (1, 2)) for name in ("gate", "follower"))
+    values = np.column_stack([gate, follower])
+    table = _with_reasons(columns, values, np.zeros((n, 2), bool), Reason.REFUSED, rows, 0)
+    ((condition,),) = SkipMiner().mine(table).rules[0].any_of
+    assert (condition.levels, condition.reasons) == ((2,), ())
+
+
+def test_a_rule_that_fails_once_all_rules_are_applied_is_dropped_with_an_event():
+    n = 400
+    gate = (np.arange(n) % 2).astype(float)
+    follower = np.where(gate == 1, np.nan, 1.0)
+    columns = (Column("gate", NOMINAL, (1, 2)), Column("follower", NOMINAL, (1, 2)))
+    values = np.column_stack([gate, follower])
+    miner = SkipMiner()
+    mined = miner.mine(CodedTable.from_values(columns, values))
+    assert len(mined.rules) == 1
+    values[gate == 1, 1] = np.where(np.arange(200) < 60, 1.0, np.nan)
+    later = miner.recount(mined, CodedTable.from_values(columns, values))
+    assert later.rules == ()
+    assert not later.states.skipped.any()
+    (event,) = [e for e in later.events if e.decision == "mined rule dropped"]
+    assert (event.column, event.detail) == (
+        "follower",
+        "follower is skipped when gate is 2: 140 blank and 60 asked with all rules applied",
+    )
