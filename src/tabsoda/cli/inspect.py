@@ -15,6 +15,8 @@ from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
 
 _FLAGS_SHOWN = 8
+# A wrong role loses a question, so every guess is shown.
+_SHOWN_IN_FULL = ("role guessed",)
 _NUMBER = re.compile(r"\d+")
 _NAME_WIDTH = 18
 
@@ -177,11 +179,12 @@ def _flags(flags: list[dict[str, Any]], width: int) -> Iterator[str]:
     for name, group in groups.items():
         named = [flag for flag in group if flag["variable"]]
         yield f"* {name}" + (f" ({_plural(len(named), 'variable')})" if named else "")
-        for flag in group[:_FLAGS_SHOWN]:
+        shown = len(group) if name in _SHOWN_IN_FULL else _FLAGS_SHOWN
+        for flag in group[:shown]:
             start = f"{flag['variable']}: " if flag["variable"] else ""
             yield from _wrapped(f"  {start}{flag['detail']}", width, "  ")
-        if len(group) > _FLAGS_SHOWN:
-            yield f"    ... and {len(group) - _FLAGS_SHOWN} more; --json lists them all"
+        if len(group) > shown:
+            yield f"    ... and {len(group) - shown} more; --json lists them all"
 
 
 def _plural(count: int, noun: str) -> str:

@@ -22,6 +22,8 @@ from tabsoda.schema.schema import Schema
 from tabsoda.schema.special_codes import doubtful_labels, special_codes
 from tabsoda.schema.values import comparable
 
+ROLE_GUESSED = "role guessed"
+
 
 def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
     """Return the schema of a table: the one given, completed by the file, or a proposal.
@@ -44,6 +46,9 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
                 column=column.name,
                 detail=f"{said}{column.kind.value}: {column.note}",
             )
+            if column.role is not ColumnRole.QUESTION:
+                detail = f"{column.role.value}: {column.note.removeprefix('guess: ')}"
+                events.add("describe", ROLE_GUESSED, column=column.name, detail=detail)
             _log_doubts(column, raw.hint(column.name), events)
         log_codes(
             (code for column in schema for code in codes_of(column)),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tabsoda.reading.describing import ROLE_GUESSED
 from tabsoda.schema.column import Column, ColumnRole
 from tabsoda.schema.file_codes import ONE_MEANING
 from tabsoda.survey import Survey
 
 # Decisions that a person should look at, beside those that begin with "flag: ".
 _WORTH_A_LOOK = (
+    ROLE_GUESSED,
     ONE_MEANING,
     "unlisted values taken as missing",
     "words taken for an empty cell",

@@ -5,21 +5,19 @@ Input: a table and the hints of its file and codebook. Output: a Schema for a pe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tabsoda.errors import InputError
-from tabsoda.schema.codes import CodeBook, as_number, is_blank_word, plain
+from tabsoda.schema.codes import CodeBook, as_number
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.content import Content, content_of, sorted_codes
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.ordered_labels import ordered_scale
+from tabsoda.schema.roles import guess_role
 from tabsoda.schema.schema import Schema
-from tabsoda.schema.special_codes import special_codes, texts_without_answer
-from tabsoda.schema.suspicion import is_lettered, suspicious_codes
+from tabsoda.schema.suspicion import suspicious_codes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,34 +25,7 @@ if TYPE_CHECKING:
 
 # At most this many whole numbers without labels are taken for categories rather than a count.
 FEW_LEVELS = 10
-# A column whose rows nearly all differ names the respondent rather than describing him.
-_ID_SHARE = 0.99
-_MIN_ROWS_FOR_ID = 20
 _EDGE = 40
-
-_ID_NAME = re.compile(
-    r"(^|_)(id|caseid|seqn|pubid|serial|respid|respondent|uuid|key|row)(_?\d*|$)|id$", re.I
-)
-_WEIGHT_NAME = re.compile(r"wgt|^w(eigh)?t|_w(eigh)?t|weight|^wt", re.I)
-_STRATUM_NAME = re.compile(r"strat|^sest$|^vestr", re.I)
-_CLUSTER_NAME = re.compile(r"(^|_)psu|^secu$|^verep|cluster|sdmvpsu", re.I)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The distinct answers of a column, codes that are no answer set aside."""
-
-    answers: tuple[Code, ...]
-    special: Mapping[Code, Reason]
-    n_rows: int
-    n_filled: int
-    is_temporal: bool = False
-
-    @property
-    def numbers(self) -> NDArray[np.float64] | None:
-        """The answers as numbers, or None if one is a text."""
-        numbers = [as_number(answer) for answer in self.answers]
-        return None if None in numbers else np.asarray(numbers, dtype=np.float64)
 
 
 def propose_schema(
@@ -99,16 +70,17 @@ def propose_column(
 ) -> Column:
     """Guess what one column means."""
     hints = hints or ColumnHints()
-    content = _content(series, hints, tags)
-    role, role_reason = _role(series.name, content)
+    content = content_of(series, hints, tags)
+    role, role_reason = guess_role(series.name, content, hints)
     kind, levels, kind_reason = _kind(content, hints)
     if role is not ColumnRole.QUESTION:
         is_weight = role is ColumnRole.WEIGHT
         kind = ColumnKind.CONTINUOUS if is_weight else ColumnKind.NOMINAL
         # A code for no weight must not count as one.
         codes = content.special if is_weight else {}
+        labels = dict(hints.level_labels)
         return Column(
-            series.name, kind, (), hints.label, {}, codes, role, hints.universe, role_reason
+            series.name, kind, (), hints.label, labels, codes, role, hints.universe, role_reason
         )
     suspects = suspicious_codes(_edges(content.answers))
     unlabelled = [code for code in suspects if CodeBook(hints.level_labels).find(code) is None]
@@ -132,72 +104,10 @@ def _edges(answers: tuple[Code, ...]) -> tuple[Code, ...]:
     return answers if len(answers) <= 2 * _EDGE else (*answers[:_EDGE], *answers[-_EDGE:])
 
 
-def _content(series: pl.Series, hints: ColumnHints, tags: NDArray[np.object_] | None) -> _Content:
-    from tabsoda.schema.values import comparable
-
-    try:
-        data = comparable(series)
-    except InputError:
-        return _Content((), {}, len(series), 0)
-    distinct = data.drop_nulls().unique().to_list()
-    letters = sorted({tag for tag in tags if tag is not None}) if tags is not None else []
-    # Only a few distinct values can be codes; a long list of measurements need not be searched.
-    candidates = [*letters, *_candidates(distinct, hints), *texts_without_answer(distinct, hints)]
-    special = special_codes(candidates, hints)
-    book = CodeBook(special)
-    answers = [v for v in distinct if not is_blank_word(v) and book.find(v) is None]
-    filled = len(series) - data.null_count()
-    plain_answers = _sorted([plain(v) for v in answers])
-    return _Content(plain_answers, special, len(series), filled, series.dtype.is_temporal())
-
-
-def _candidates(distinct: list[object], hints: ColumnHints) -> list[object]:
-    if hints.missing_ranges:
-        return [value for value in distinct if hints.is_missing(value)]
-    return [value for value in distinct if is_lettered(value)]
-
-
-def _sorted(values: list[Code]) -> tuple[Code, ...]:
-    """Numbers by size, then texts by alphabet; numbers written as texts by size, too."""
-    return tuple(
-        sorted(
-            values, key=lambda v: ((n := as_number(v)) is None, n if n is not None else 0.0, str(v))
-        )
-    )
-
-
-def _role(name: str, content: _Content) -> tuple[ColumnRole, str]:
-    numbers = content.numbers
-    distinct = len(content.answers)
-    unique = distinct >= max(_MIN_ROWS_FOR_ID, _ID_SHARE * content.n_rows)
-    whole = numbers is None or bool((numbers == np.round(numbers)).all())
-    if _STRATUM_NAME.search(name) and whole:
-        return ColumnRole.STRATUM, "guess: the name is that of a sampling stratum"
-    if _CLUSTER_NAME.search(name) and whole:
-        return ColumnRole.CLUSTER, "guess: the name is that of a sampling cluster"
-    if unique and whole and not content.is_temporal:
-        if numbers is None:
-            return ColumnRole.ID, f"guess: {distinct} different texts in {content.n_rows} rows"
-        if _ID_NAME.search(name) or np.ptp(numbers) < 1.01 * distinct:
-            return (
-                ColumnRole.ID,
-                f"guess: {distinct} different whole numbers in {content.n_rows} rows",
-            )
-    if (
-        numbers is not None
-        and _WEIGHT_NAME.search(name)
-        and not whole
-        and distinct > FEW_LEVELS
-        and numbers.min() >= 0
-    ):
-        return ColumnRole.WEIGHT, "guess: the name of a weight, positive numbers with fractions"
-    return ColumnRole.QUESTION, ""
-
-
-def _kind(content: _Content, hints: ColumnHints) -> tuple[ColumnKind, tuple[Code, ...], str]:
+def _kind(content: Content, hints: ColumnHints) -> tuple[ColumnKind, tuple[Code, ...], str]:
     answers, numbers = content.answers, content.numbers
     special = CodeBook(content.special)
-    labelled = _sorted([code for code in hints.level_labels if special.find(code) is None])
+    labelled = sorted_codes([code for code in hints.level_labels if special.find(code) is None])
     if hints.order:
         order = tuple(code for code in hints.order if special.find(code) is None)
         return ColumnKind.ORDINAL, order, "the table itself gives the levels in this order"
@@ -256,7 +166,7 @@ def _text_reason(answers: tuple[Code, ...]) -> str:
 def _union(labelled: tuple[Code, ...], answers: tuple[Code, ...]) -> tuple[Code, ...]:
     """Labelled codes and answers found, each once, in order."""
     book = CodeBook(labelled)
-    return _sorted([*labelled, *(answer for answer in answers if book.find(answer) is None)])
+    return sorted_codes([*labelled, *(answer for answer in answers if book.find(answer) is None)])
 
 
 def _labels(
