@@ -3,6 +3,7 @@
 ::
 
     TabSODAError
+    ├── WritingError                 a result cannot be written, though the disk can; exit code 1
     └── InputError (ValueError)      the user's file, description or setting is wrong; exit code 2
         ├── OutputExistsError        the output is there already and --force was not given
         ├── DeviceError              the device asked for is not there, or has too little memory
@@ -16,6 +17,10 @@ class TabSODAError(Exception):
     """Base of every error this package raises on purpose."""
 
     exit_code = 1
+
+
+class WritingError(TabSODAError):
+    """A result cannot be written for a reason that lies in this package, not in the disk."""
 
 
 class InputError(TabSODAError, ValueError):

@@ -218,6 +218,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         m: int | None = None,
         *,
         skip_mask: Any = None,
+        checkpoint: str | Path | None = None,
         report: Report | None = None,
     ) -> Imputations:
         """Draw the missing cells ``m`` times, and estimate them once.
@@ -230,6 +231,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             ``n_imputations`` where absent.
         skip_mask, report
             As in :meth:`fit`.
+        checkpoint : path, optional
+            Folder for finished draws: the same call, made again, does not repeat them.
         """
         check_is_fitted(self)
         n_draws = self.n_imputations if m is None else m
@@ -240,11 +243,10 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         X = unmasked(X)
         self._validate(X, reset=False)
         prepared = prepare(X, self.schema_, skip_mask, self.rules_)
-        decided = EventLog()
         check_policy(self.gate_policy)
-        follows = Gates(self.gate_policy, self.rules_, self.routes_)
-        prepared, cells, routing = follows.impute(
-            self.engine_, prepared, int(n_draws), report, decided
+        decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
+        prepared, cells, routing = gates.impute(
+            self.engine_, prepared, int(n_draws), report, decided, checkpoint
         )
         return Imputations(
             prepared.table,
@@ -375,9 +377,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
+        inputs = tags.input_tags
+        inputs.allow_nan = inputs.categorical = inputs.string = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.non_deterministic = False
         return tags

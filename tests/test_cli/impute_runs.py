@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -72,6 +73,18 @@ def start(arguments, **options):
         env={**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "80"},
         **options,
     )
+
+
+def disk_full_at(patch, name):
+    """Let the disk be full when the file of this name is written."""
+    write = Path.write_bytes
+
+    def full(self, content):
+        if name in self.name:
+            raise OSError(28, "No space left on device")
+        return write(self, content)
+
+    patch.setattr(Path, "write_bytes", full)
 
 
 def wait_for(path, process):

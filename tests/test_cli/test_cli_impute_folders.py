@@ -9,6 +9,7 @@ from impute_runs import (
     QUICK,
     assert_complete,
     contents,
+    disk_full_at,
     impute,
     impute_arguments,
     options_of,
@@ -36,7 +37,7 @@ def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Finished rounds are kept" in err
+    assert "Finished rounds and draws are kept" in err
     assert [path.name for path in (tmp_path / "out").iterdir()] == [".checkpoint"]
     done = json.loads((tmp_path / "out" / ".checkpoint" / "round.json").read_text())["round"]
     assert 1 <= done < 8
@@ -66,15 +67,16 @@ def test_killed_while_writing_nothing_passes_for_a_result(survey, tmp_path):
     assert_complete(out)
 
 
-def test_no_room_for_a_round_is_told(survey, tmp_path):
+@pytest.mark.parametrize(("limit", "kept"), [(4000, False), (40_000, True)])
+def test_no_room_for_the_tables_or_for_a_round_is_reported(limit, kept, survey, tmp_path):
     out = tmp_path / "out"
-    arguments = impute_arguments(survey, out, "-m", "1")
+    arguments = impute_arguments(survey, out, "-m", "1", "--no-report")
 
     def limit_file_size():
         import resource
 
-        # Less than a round takes.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+        # A table takes about 10,000 bytes, a round about 58,000.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     process = start(arguments, preexec_fn=limit_file_size)
     _, err = process.communicate(timeout=120)
@@ -82,25 +84,23 @@ def test_no_room_for_a_round_is_told(survey, tmp_path):
     message = " ".join(err.split())
     assert "cannot be written to" in message
     assert "File too large" in message
+    assert ("nothing was computed yet" in message) != kept
+    assert out.exists() == kept
     assert not list(out.glob("[!.]*"))
-    main(arguments)
-    assert_complete(out)
 
 
 def test_no_room_for_the_result_keeps_the_earlier_one(survey, tmp_path, capsys, monkeypatch):
     impute(survey, tmp_path, "-m", "1")
-
-    def full(self, path):
-        raise OSError(28, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(pl.DataFrame, "write_parquet", full)
-        message = refused(capsys, *impute_arguments(survey, tmp_path, "--seed", "5", "--force"))
+        disk_full_at(patch, "002.parquet")
+        message = refused(
+            capsys, *impute_arguments(survey, tmp_path, "-m", "2", "--seed", "5", "--force")
+        )
     assert "No space left on device" in message
     assert json.loads((tmp_path / "manifest.json").read_text())["options"]["seed"] == 0
     # The rounds are kept beside it, so that nothing has to be computed again.
     assert (tmp_path / ".checkpoint" / "round.json").exists()
-    impute(survey, tmp_path, "--seed", "5", "--force")
+    impute(survey, tmp_path, "-m", "2", "--seed", "5", "--force")
     assert_complete(tmp_path)
 
 

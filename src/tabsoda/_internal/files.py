@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tabsoda.errors import InputError, OutputExistsError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:
@@ -61,6 +65,24 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file in one step."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_parquet(path: Path, table: pl.DataFrame, **options: Any) -> None:
+    """Write a polars frame in one step.
+
+    The file is made in memory first: polars does not always say why it could not write to a disk.
+
+    Parameters
+    ----------
+    path : Path
+    table : polars.DataFrame
+    **options
+        Of :meth:`polars.DataFrame.write_parquet`.
+    """
+    content = io.BytesIO()
+    table.write_parquet(content, **options)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
 
 
 def write_json(path: Path, content: Any) -> None:

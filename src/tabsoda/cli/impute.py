@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda._internal.files import file_hash
 from tabsoda.cli.console import emit_json, progress
-from tabsoda.cli.impute_rules import (
-    apply_rules,
-    mine_rules,
-    require_accepted_mining,
-    require_review,
-)
+from tabsoda.cli.impute_job import Job
+from tabsoda.cli.impute_rules import require_accepted_mining
 from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards
 from tabsoda.cli.impute_text import (
     cost_text,
@@ -29,16 +22,7 @@ from tabsoda.cli.impute_text import (
 )
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
-from tabsoda.imputations.run_folder import check_folder, claim_folder, unwritable
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tabsoda.em.cost import Cost
-    from tabsoda.imputations.imputations import Imputations
-    from tabsoda.imputer import TabSODAImputer
-    from tabsoda.skips.rule_set import RuleSet
+from tabsoda.imputations.run_folder import check_folder, claim_folder
 
 # Runs expected to take longer than this tell so before they start.
 _LONG_SECONDS = 20
@@ -78,8 +62,8 @@ def impute(
 
     Writes to the output folder: point.parquet (ordinals by mode), point_median.parquet (ordinals
     by median), imputations/ (one completed table a draw), states.parquet, model/, settings.json
-    and manifest.json; then report.html and report.json. Interrupted, the same command goes on after
-    the last finished round.
+    and manifest.json; then report.html and report.json. Interrupted, the same command continues
+    after the last finished round or draw.
 
     Parameters
     ----------
@@ -192,7 +176,9 @@ def impute(
             sys.stderr.write(f"{line}\n")
     if cost.seconds > _LONG_SECONDS and not as_json:
         sys.stderr.write(f"{cost_text(cost.seconds, cost.memory_bytes)}\n")
-    result, seconds = job.run(claim_folder(folder, run))
+    checkpoint = claim_folder(folder, run)
+    job.rehearse(folder)
+    result, seconds = job.run(checkpoint)
     from tabsoda.cli.impute_outputs import write_outputs
 
     manifest = write_outputs(
@@ -249,143 +235,3 @@ def _required(folder: Path | None) -> Path:
             "There is no output folder", next_step="Add -o FOLDER, or --dry-run to write nothing"
         )
     return folder
-
-
-@dataclass
-class Job:
-    """One imputation, from the files to the result.
-
-    Attributes
-    ----------
-    inputs : dict of str to Path
-        The files that were named, by option.
-    model : Path or None
-        A fitted model to use.
-    options : dict
-        What else determines the fit.
-    draws : int
-    device : str
-    """
-
-    inputs: dict[str, Path]
-    model: Path | None
-    options: dict[str, Any]
-    draws: int
-    device: str
-
-    def identity(self) -> dict[str, Any]:
-        """Return what makes a run the same run: its files' contents and its options."""
-        return {name: file_hash(path) for name, path in self.inputs.items()} | self.options
-
-    def prepare(self) -> None:
-        """Read the files, settle what is a skip, and make the imputer."""
-        from tabsoda.imputer import TabSODAImputer
-        from tabsoda.reading import read_survey
-
-        if self.model is not None:
-            self.imputer = TabSODAImputer.load(self.model, self.device)
-            self.options["seed"] = self.imputer.random_state
-        else:
-            self.imputer = self.new_imputer()
-        self.imputer.gate_policy = self.options["gate_policy"] or self.imputer.gate_policy
-        self.options["gate_policy"] = self.imputer.gate_policy
-        self.rules = getattr(self.imputer, "rules_", None)
-        if "rules" in self.inputs:
-            self.rules = self.reviewed_rules(self.inputs["rules"])
-        description = self.inputs.get("survey") or getattr(self.imputer, "schema_", None)
-        source = read_survey(
-            self.inputs["data"],
-            description,
-            codebook=self.inputs.get("codebook"),
-            skip_mask=self.inputs.get("skip_mask"),
-            unlisted=self.options["unlisted"],
-        )
-        self.known_skips = source.states.skipped
-        if self.rules is not None:
-            source = apply_rules(source, self.rules, from_model="rules" not in self.inputs)
-        if self.options.get("mine"):
-            source, self.rules = mine_rules(source)
-        self.source = source
-
-    def reviewed_rules(self, path: Path) -> RuleSet:
-        """Read rules that somebody looked at, or that are accepted as they are."""
-        from tabsoda.skips.rule_set import RuleSet
-
-        rules = RuleSet.from_toml(path)
-        require_review(rules, str(path), accept_all=self.options["accept_all"])
-        return rules
-
-    def followed_rules(self) -> RuleSet | None:
-        """Return the rules that draws will follow; None where there are none, or the mask holds."""
-        return self.rules if self.options["gate_policy"] == "follow" else None
-
-    def new_imputer(self) -> TabSODAImputer:
-        """Return an imputer of the settings that the options ask for."""
-        from tabsoda.cli.impute_settings import parse_settings
-        from tabsoda.imputer import TabSODAImputer
-
-        changes = parse_settings(self.options["set"])
-        if self.options["bits"]:
-            changes.setdefault("encoding", {})["ordinal"] = "bits"
-        imputer = TabSODAImputer(
-            quality=self.options["quality"] or "balanced",
-            preset=self.options["preset"],
-            settings=changes,
-            random_state=self.options["seed"],
-            device=self.device,
-        )
-        # Wrong settings are told before a large file is read.
-        imputer.settings_for(1, 1)
-        return imputer
-
-    def fillable(self) -> NDArray[np.bool_]:
-        """Say which questions can be imputed: those that somebody answered, here or in the fit."""
-        if self.model is None:
-            answered: NDArray[np.bool_] = self.source.states.answered.sum(axis=0) > 0
-            return answered
-        return self.imputer.engine_.model.codec.fillable
-
-    def cost(self) -> Cost:
-        """Estimate time and memory on the device."""
-        from tabsoda._internal.devices import matrix_precision, resolve_device
-        from tabsoda.em.cost import estimate_cost
-        from tabsoda.encoding.layout import n_bits
-
-        table = self.source.table
-        widths = [n_bits(c.n_levels) if c.is_categorical else 1 for c in table.columns]
-        chosen = resolve_device(self.device)
-        return estimate_cost(
-            self.imputer.settings_for(*table.shape),
-            table.shape[0],
-            table.shape[1],
-            int(table.states.missing.any(axis=1).sum()),
-            sum(widths),
-            self.draws,
-            chosen,
-            matrix_precision(chosen),
-            fits=self.model is None,
-        )
-
-    def run(self, checkpoint: Path) -> tuple[Imputations, float]:
-        """Fit where there is no model yet, and impute; return the result and the seconds taken."""
-        from safetensors import SafetensorError
-
-        from tabsoda.imputer_input import PreparedTable
-
-        # The states are settled; the rules say what follows from a drawn gate, and in new rows.
-        table = PreparedTable.settled(self.source, None if self.rules is None else self.known_skips)
-        start = time.perf_counter()
-        try:
-            if self.model is None:
-                self.imputer.rules = self.rules
-                with progress("Fitting") as report:
-                    self.imputer.fit(table, checkpoint=checkpoint, report=report)
-            self.imputer.rules_ = self.rules
-            with progress("Imputing") as report:
-                result = self.imputer.impute(table, self.draws, report=report)
-        except (OSError, SafetensorError) as error:
-            raise unwritable(checkpoint.parent, error) from error
-        except KeyboardInterrupt:
-            sys.stderr.write("Finished rounds are kept: the same command goes on after them.\n")
-            raise
-        return result, time.perf_counter() - start

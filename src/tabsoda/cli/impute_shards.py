@@ -12,7 +12,7 @@ from tabsoda.cli.rule_text import columns, paragraph
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
-    from tabsoda.cli.impute import Job
+    from tabsoda.cli.impute_job import Job
     from tabsoda.imputer import TabSODAImputer
 
 DEFAULT_ROWS = 50_000

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from tabsoda._internal.devices import matrix_precision
 from tabsoda._internal.randomness import stream_key
@@ -13,6 +15,7 @@ from tabsoda.diffusion.reverse_process import ReverseProcess
 from tabsoda.diffusion.reverse_sampler import SampledRows, start_state
 from tabsoda.em.model import Model, diverged
 from tabsoda.em.working_table import WorkingTable, chain_key
+from tabsoda.encoding.table_decoding import Rule
 from tabsoda.events import EventLog
 
 # Tells how many blocks of rows are done: report(done, total).
@@ -66,6 +69,24 @@ class Sampler:
         if self.model.settings.sampler.point == "one_pass":
             return self._run(data, self._one_pass, report)
         return self._run(data, self._mean_of_chains, report)
+
+    def points(
+        self, data: WorkingTable, whole_numbers: bool = True, report: Report | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Decode the expectation of every incomplete row by mode and by median, each (n, d)."""
+        _, expected = self.expect(data, report)
+        model = self.model
+
+        def decoded(rule: Rule) -> NDArray[np.float64]:
+            return model.codec.decode_point(
+                expected,
+                model.temperatures,
+                rule,
+                cutpoints=model.cutpoints().detach(),
+                whole_numbers=whole_numbers,
+            )
+
+        return decoded("mode"), decoded("median")
 
     def _key(self, chain: int) -> int:
         return chain_key(self.model.seed, chain)

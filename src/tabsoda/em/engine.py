@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tabsoda.em.loop import EMState, initial_state, run_em
 from tabsoda.em.memory import check_memory, enough_memory
 from tabsoda.em.model import Model
 from tabsoda.em.preparing import (
+    check_columns,
     check_table,
     checked_weights,
     choose_held_out,
@@ -40,9 +42,9 @@ from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable, canonical_order
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
-from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.followers import find_followers, unresolved_followers
+from tabsoda.imputations.finished_draws import Keep, keep_nothing
 from tabsoda.imputations.imputations import ImputedCells
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import Settings
@@ -182,6 +184,7 @@ class Engine:
         *,
         whole_numbers: bool = True,
         keys: NDArray[np.int64] | None = None,
+        keep: Keep = keep_nothing,
     ) -> ImputedCells:
         """Estimate every missing cell, and draw it ``n_draws`` times.
 
@@ -201,13 +204,15 @@ class Engine:
             Point estimates of columns whose answers were all whole are rounded.
         keys : ndarray of int64, shape (n_rows,), optional
             As in :meth:`draw`.
+        keep : Keep
+            Called for the point estimate and every draw; may return what an earlier run kept.
 
         Returns
         -------
         ImputedCells
             Cells of columns that could not be modelled and have no constant to give are left out.
         """
-        self._check_columns(table)
+        check_columns(self.columns, table)
         model, layout = self.model, self.model.codec.layout
         if events is not None:
             tell_empty_rows(table, events)
@@ -219,7 +224,7 @@ class Engine:
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
         with enough_memory():
             data = self._working(table, keys)
-            return self._sample(table, data, rows, positions, n_draws, report, whole_numbers)
+            return self._sample(table, data, rows, positions, n_draws, report, whole_numbers, keep)
 
     def _working(self, table: CodedTable, keys: NDArray[np.int64] | None) -> WorkingTable:
         if keys is None:
@@ -235,6 +240,7 @@ class Engine:
         n_draws: int,
         report: Report | None,
         whole_numbers: bool,
+        keep: Keep,
     ) -> ImputedCells:
         """Estimate and draw the cells at these rows and positions."""
         model = self.model
@@ -258,24 +264,33 @@ class Engine:
             result[sampled] = values[where[rows[sampled]], positions[sampled]]
             return result
 
-        tell = told(0, "point estimate")
-        if self.estimator is not None:
-            points = self.estimator.points(table, data, incomplete, whole_numbers, tell)
-            mode, median = (read(values) for values in points)
-        else:
-            _, expected = Sampler(model, self.events).expect(data, tell)
-            decoder = {
-                "temperature": model.temperatures,
-                "cutpoints": model.cutpoints().detach(),
-                "whole_numbers": whole_numbers,
-            }
-            mode = read(model.codec.decode_point(expected, rule="mode", **decoder))
-            median = read(model.codec.decode_point(expected, rule="median", **decoder))
+        def drawn(number: int) -> NDArray[np.float64]:
+            tell = told(number, f"draw {number} of {n_draws}")
+            return read(self._drawn(table, data, incomplete, number, tell))
+
+        def points() -> NDArray[np.float64]:
+            tell = told(0, "point estimate")
+            both = self._points(table, data, incomplete, whole_numbers, tell)
+            return np.stack([read(values) for values in both])
+
+        mode, median = keep("point", points)
         draws = np.empty((n_draws, rows.size))
         for number in range(1, n_draws + 1):
-            tell = told(number, f"draw {number} of {n_draws}")
-            draws[number - 1] = read(self._drawn(table, data, incomplete, number, tell))
+            draws[number - 1] = keep(f"draw {number}", partial(drawn, number))
         return ImputedCells(rows, positions, draws, mode, median)
+
+    def _points(
+        self,
+        table: CodedTable,
+        data: WorkingTable,
+        incomplete: torch.Tensor,
+        whole_numbers: bool,
+        tell: Callable[[int, int], None],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Estimate the incomplete rows by mode and by median, each of shape (n_incomplete, d)."""
+        if self.estimator is not None:
+            return self.estimator.points(table, data, incomplete, whole_numbers, tell)
+        return Sampler(self.model, self.events).points(data, whole_numbers, tell)
 
     def _drawn(
         self,
@@ -319,7 +334,7 @@ class Engine:
             The table's answers with missing cells drawn; NaN at skips and where nothing can be
             given.
         """
-        self._check_columns(table)
+        check_columns(self.columns, table)
         model = self.model
         values = np.where(table.states.skipped, np.nan, table.values)
         rows, positions = np.nonzero(table.states.missing & model.codec.fillable)
@@ -353,7 +368,7 @@ class Engine:
             By position, for the categorical columns that are modelled; NaN in cells that are
             not missing.
         """
-        self._check_columns(table)
+        check_columns(self.columns, table)
         model, codec = self.model, self.model.codec
         if codec.layout.n_coordinates == 0:
             return {}
@@ -377,20 +392,3 @@ class Engine:
             found[position][incomplete.cpu().numpy()] = probabilities[:, place, :n_levels]
             found[position][~table.states.missing[:, position]] = np.nan
         return found
-
-    def _check_columns(self, table: CodedTable) -> None:
-        for mine, theirs in zip(self.columns, table.columns, strict=False):
-            if (mine.name, mine.kind, mine.levels) != (theirs.name, theirs.kind, theirs.levels):
-                raise InputError(
-                    "differs from the column the model was fitted on",
-                    column=theirs.name,
-                    found=f"{theirs.kind} with {theirs.n_levels} levels",
-                    expected=f"'{mine.name}', {mine.kind} with {mine.n_levels} levels",
-                    next_step="Describe the new table as the old one was described",
-                )
-        if len(self.columns) != len(table.columns):
-            raise InputError(
-                "The table has another number of columns than the model",
-                found=str(len(table.columns)),
-                expected=str(len(self.columns)),
-            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,6 +107,15 @@ class Model:
         if self.settings.encoding.shared_cutpoints:
             return self.cutpoints().detach()
         return torch.from_numpy(self.codec.cutpoints).to(self.device)
+
+
+def fingerprint(model: Model) -> bytes:
+    """Return a hash of the networks' weights, seed and settings: equal for the same fit."""
+    whole = hashlib.sha256(repr((model.seed, model.settings.to_dict())).encode())
+    for network in model.networks:
+        for tensor in network.state_dict().values():
+            whole.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return whole.digest()
 
 
 def diverged(model: Model, what: str) -> TabSODAError:

@@ -12,6 +12,7 @@ from tabsoda.encoding.ordinal_route import route_ordinals
 from tabsoda.encoding.visible_answers import count_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.schema.column import Column
 from tabsoda.settings import Settings
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
@@ -72,6 +73,25 @@ def check_table(table: CodedTable) -> None:
             found=f"{largest:g} or its negative",
             expected=f"numbers of at most {_LARGEST:g}",
             next_step="Give the column in larger units, or list the number as a missing code",
+        )
+
+
+def check_columns(fitted: tuple[Column, ...], table: CodedTable) -> None:
+    """Raise where a table's columns are not those that a model was fitted on."""
+    for mine, theirs in zip(fitted, table.columns, strict=False):
+        if (mine.name, mine.kind, mine.levels) != (theirs.name, theirs.kind, theirs.levels):
+            raise InputError(
+                "differs from the column the model was fitted on",
+                column=theirs.name,
+                found=f"{theirs.kind} with {theirs.n_levels} levels",
+                expected=f"'{mine.name}', {mine.kind} with {mine.n_levels} levels",
+                next_step="Describe the new table as the old one was described",
+            )
+    if len(fitted) != len(table.columns):
+        raise InputError(
+            "The table has another number of columns than the model",
+            found=str(len(table.columns)),
+            expected=str(len(fitted)),
         )
 
 

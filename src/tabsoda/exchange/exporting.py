@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabsoda._internal.files import write_json
+from tabsoda._internal.write_errors import write_error
 from tabsoda._version import __version__
-from tabsoda.errors import InputError, OutputExistsError
+from tabsoda.errors import InputError, OutputExistsError, TabSODAError
 from tabsoda.events import EventLog
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _MODULES = {
     "parquet": "parquet_files",
 }
 RECORD = "export.json"
+_AGAIN = "export again: nothing was written"
 
 
 def export(result: Imputations, to: str, folder: str | Path, *, force: bool = False) -> list[Path]:
@@ -62,7 +64,7 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
     try:
         work = Path(tempfile.mkdtemp(dir=_home(folder), prefix=f".{folder.name}."))
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise write_error(folder, error, _AGAIN) from error
     try:
         write(result, work, events)
         record = {
@@ -74,10 +76,10 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
         }
         write_json(work / RECORD, record)
         return _move(work, folder)
-    except InputError:
+    except TabSODAError:
         raise
-    except _write_errors() as error:
-        raise _unwritable(folder, error) from error
+    except Exception as error:
+        raise write_error(folder, _disk_error(error), _AGAIN) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -123,16 +125,11 @@ def _move(work: Path, folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def _write_errors() -> tuple[type[Exception], ...]:
-    from polars.exceptions import PolarsError
-    from pyreadstat._readstat_parser import PyreadstatError, ReadstatError
+def _disk_error(error: Exception) -> Exception:
+    """Return the error; that of a full disk, which readstat words its own way, as the system's."""
+    from pyreadstat._readstat_parser import ReadstatError
 
-    return (OSError, PolarsError, PyreadstatError, ReadstatError)
-
-
-def _unwritable(folder: Path, error: Exception) -> InputError:
-    return InputError(
-        f"The export to '{folder}' cannot be written",
-        found=getattr(error, "strerror", None) or str(error),
-        next_step="Nothing was written; make room, or choose another folder",
-    )
+    # The text of readstat's READSTAT_ERROR_WRITE.
+    if isinstance(error, ReadstatError) and "Unable to write data" in str(error):
+        return OSError(str(error))
+    return error

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tabsoda._internal.files import write_parquet
 from tabsoda._version import __version__
 from tabsoda.events import EventLog
 from tabsoda.exchange.answer_tables import answers_long, reasons_long
@@ -37,9 +38,9 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
         "tabsoda.survey": json.dumps(entries, ensure_ascii=False),
     }
     long = _with_level_order(answers_long(survey, numbers, INDEX), survey)
-    long.write_parquet(folder / "imputations.parquet", metadata=metadata)
+    write_parquet(folder / "imputations.parquet", long, metadata=metadata)
     reasons = reasons_long(survey, numbers, INDEX)
-    reasons.write_parquet(folder / "reasons.parquet", metadata=metadata)
+    write_parquet(folder / "reasons.parquet", reasons, metadata=metadata)
 
 
 def _with_level_order(long: pl.DataFrame, survey: PortableSurvey) -> pl.DataFrame:

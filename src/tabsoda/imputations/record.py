@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tabsoda._internal.files import atomic_path, write_json
+from tabsoda._internal.files import write_json, write_parquet
 from tabsoda.events import Event, EventLog
 from tabsoda.imputations.imputations import Imputations, ImputedCells
 from tabsoda.routing.record import RoutingRecord
@@ -36,8 +36,7 @@ def write_record(result: Imputations, folder: Path) -> None:
     The files: those of :func:`record_tables`, ``survey.toml`` and ``record.json``.
     """
     for name, table in record_tables(result).items():
-        with atomic_path(folder / f"{name}.parquet") as temporary:
-            table.write_parquet(temporary)
+        write_parquet(folder / f"{name}.parquet", table)
     survey = _required(result)
     save_schema(survey.schema, folder / "survey.toml")
     write_json(

@@ -106,7 +106,7 @@ def _not_finished(folder: Path) -> InputError:
     if (folder / ".checkpoint").exists():
         return InputError(
             f"The result in '{folder}' is not finished",
-            next_step="Run the same tabsoda impute again: it goes on after the last round",
+            next_step="Run the same tabsoda impute again: it continues with what is finished",
         )
     return InputError(
         f"The folder '{folder}' holds no result",

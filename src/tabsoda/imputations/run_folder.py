@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tabsoda._internal.files import write_json
+from tabsoda._internal.write_errors import write_error
 from tabsoda.errors import InputError, OutputExistsError
 
-# Holds the finished rounds of an unfinished run, and what run it is.
+# Holds the finished rounds, model and draws of an unfinished run, and what run it is.
 CHECKPOINT = ".checkpoint"
+# Holds a result while it is written; its files are moved into place when all are there.
+WRITING = ".writing"
 _RUN = "run.json"
 # What a result may hold, whole or in shards; those beside it are in no list of outputs.
 _BESIDE = ("manifest.json", "report.html", "report.json")
@@ -95,9 +96,9 @@ def _written(folder: Path) -> set[str]:
 
 
 def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
-    """Make the folder this run's own and return where finished rounds are kept.
+    """Make the folder this run's own and return where finished work is kept.
 
-    Rounds of the same run stay, those of another one are removed.
+    Work of the same run stays, that of another one is removed.
     """
     checkpoint = folder / CHECKPOINT
     try:
@@ -106,40 +107,17 @@ def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
         checkpoint.mkdir(parents=True, exist_ok=True)
         write_json(checkpoint / _RUN, run)
     except OSError as error:
-        raise unwritable(folder, error) from error
+        raise write_error(folder, error, "run the same command again") from error
     return checkpoint
 
 
-@contextmanager
-def writing_to(folder: Path) -> Iterator[None]:
-    """Turn what goes wrong while a result is written, such as a full disk, into advice.
-
-    Examples
-    --------
-    >>> with writing_to(Path("out")):
-    ...     raise OSError(28, "No space left on device")
-    Traceback (most recent call last):
-    ...
-    tabsoda.errors.InputError: The folder 'out' cannot be written to. Found: No space left on \
-device. Make room and run the same command again: what is finished is kept.
-    """
-    from polars.exceptions import PolarsError
-    from safetensors import SafetensorError
-
-    try:
-        yield
-    except (OSError, SafetensorError, PolarsError) as error:
-        raise unwritable(folder, error) from error
-
-
-def unwritable(folder: Path, error: Exception) -> InputError:
-    """Return the error for a folder that takes no more files."""
-    found = getattr(error, "strerror", None) or str(error)
-    return InputError(
-        f"The folder '{folder}' cannot be written to",
-        found=found,
-        next_step="Make room and run the same command again: what is finished is kept",
-    )
+def release_folder(folder: Path) -> None:
+    """Undo :func:`claim_folder` where no work has been kept in the folder yet."""
+    checkpoint = folder / CHECKPOINT
+    if checkpoint.is_dir() and [path.name for path in checkpoint.iterdir()] == [_RUN]:
+        shutil.rmtree(checkpoint)
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def _check_writable(folder: Path) -> None:

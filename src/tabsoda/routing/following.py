@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import row_keys
 from tabsoda.em.engine import Engine
 from tabsoda.events import EventLog
+from tabsoda.imputations.finished_draws import Keep, keep_nothing
 from tabsoda.imputations.imputations import ImputedCells
 from tabsoda.routing.choosing import Choose, by_noise, most_probable
 from tabsoda.routing.leaving import find_kept
@@ -56,6 +57,7 @@ class Follower:
         events: EventLog | None = None,
         *,
         keys: NDArray[np.int64] | None = None,
+        keep: Keep = keep_nothing,
     ) -> tuple[ImputedCells, RoutingRecord]:
         """Estimate every missing cell and draw it; NaN where a cell is skipped.
 
@@ -68,6 +70,8 @@ class Follower:
         events : EventLog, optional
         keys : ndarray of int64, shape (n_rows,), optional
             As in :meth:`tabsoda.em.engine.Engine.draw`.
+        keep : Keep
+            As in :meth:`tabsoda.em.engine.Engine.impute`.
         """
         if keys is None:
             keys = row_keys(table.values, table.states.states)
@@ -89,7 +93,9 @@ class Follower:
         estimates = np.empty((n_draws + 2, rows.size))
         share = others.size / max(table.shape[0], 1)
         told = _part(report, 0.0, share)
-        plain = self.engine.impute(table.rows(others), n_draws, told, events, keys=keys[others])
+        plain = self.engine.impute(
+            table.rows(others), n_draws, told, events, keys=keys[others], keep=keep
+        )
         wanted = kept.filled[others[plain.rows], plain.positions]
         found = np.vstack([plain.mode, plain.median, plain.draws])
         estimates[:, ~in_concerned] = found[:, wanted]
@@ -103,7 +109,7 @@ class Follower:
                 self.models,
                 kept.filled[concerned],
             )
-            part = _Concerned(self.engine, settler, keys[concerned])
+            part = _Concerned(self.engine, settler, keys[concerned], keep)
             told = _part(report, share, 1.0)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
             mode, median, settled = part.point()
@@ -142,11 +148,13 @@ class _Concerned:
     settler : Settler
     keys : ndarray of int64, shape (n_rows,)
         Those of the table as it was given, so that noise does not depend on what was settled.
+    keep : Keep
     """
 
     engine: Engine
     settler: Settler
     keys: NDArray[np.int64]
+    keep: Keep
 
     def n_skipped(self, settled: Settled) -> int:
         """Count the cells that were missing and are skipped now."""
@@ -154,8 +162,23 @@ class _Concerned:
         return int(now.sum())
 
     def draw(self, number: int) -> tuple[Values, Settled]:
-        """Draw every missing cell once, NaN at skips."""
+        """Draw every missing cell once; NaN at skips and in cells that were not missing."""
         settled = self.settler.settle(self._by_noise(number))
+        missing = self.settler.table.states.missing
+        values = np.full(missing.shape, np.nan)
+        name = f"routed draw {number}"
+        values[missing] = self.keep(name, lambda: self._drawn(settled, number)[missing])
+        return values, settled
+
+    def point(self) -> tuple[Values, Values, Settled]:
+        """Estimate every missing cell under the most probable routes: mode, median, states."""
+        settled = self.settler.settle(most_probable)
+        missing = self.settler.table.states.missing
+        both = np.full((2, *missing.shape), np.nan)
+        both[:, missing] = self.keep("routed point", lambda: self._estimated(settled)[:, missing])
+        return both[0], both[1], settled
+
+    def _drawn(self, settled: Settled, number: int) -> Values:
         values = self.engine.draw(settled.table, number, self.keys)
         off, levels = self._off_route(values, settled, self._by_noise(number, "answer"))
         if off.any():
@@ -164,11 +187,10 @@ class _Concerned:
             held = (settled.routes >= 0) & ~settled.table.states.skipped
             moved = _with_answers(settled.table, np.where(off, levels, values), held).rows(rows)
             values[rows] = self.engine.draw(moved, number, self.keys[rows])
-        return values, settled
+        return values
 
-    def point(self) -> tuple[Values, Values, Settled]:
-        """Estimate every missing cell under the most probable routes: mode, median, states."""
-        settled = self.settler.settle(most_probable)
+    def _estimated(self, settled: Settled) -> Values:
+        """Return mode and median of every cell, shape (2, n_rows, n_columns)."""
         cells = self.engine.impute(settled.table, keys=self.keys)
         estimates = []
         for values in (cells.mode, cells.median):
@@ -176,7 +198,7 @@ class _Concerned:
             filled[cells.rows, cells.positions] = values
             off, levels = self._off_route(filled, settled, most_probable)
             estimates.append(np.where(off, levels, filled))
-        return estimates[0], estimates[1], settled
+        return np.stack(estimates)
 
     def _by_noise(self, number: int, use: str = "route") -> Choose:
         n_columns = self.settler.table.shape[1]

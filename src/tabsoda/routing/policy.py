@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda.em.engine import Engine
+from tabsoda.em.model import fingerprint
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.imputations.finished_draws import FinishedDraws, Keep, digest, keep_nothing
 from tabsoda.imputations.imputations import ImputedCells
 from tabsoda.imputer_input import PreparedTable
 from tabsoda.routing.following import Follower
@@ -16,6 +22,7 @@ from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import find_unresolved, reopened
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.table import CodedTable
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
@@ -65,6 +72,7 @@ class Gates:
         n_draws: int,
         report: Report | None,
         events: EventLog,
+        checkpoint: str | Path | None = None,
     ) -> tuple[PreparedTable, ImputedCells, RoutingRecord | None]:
         """Impute a table by the policy; return it with the states that were imputed from.
 
@@ -76,31 +84,62 @@ class Gates:
         n_draws : int
         report : callable, optional
         events : EventLog
+        checkpoint : path, optional
+            Folder for finished draws; those that the same call finished earlier are used.
         """
         given, prepared = prepared.table, self.reopened(engine, prepared)
-        table, fillable = prepared.table, engine.model.codec.fillable
+        table = prepared.table
         keys = row_keys(table.values, table.states.states, prepared.occurrences)
+        keep: Keep = keep_nothing
+        if checkpoint is not None:
+            keep = FinishedDraws(Path(checkpoint), self._key(engine, keys, n_draws))
+        cells, record = self._impute(engine, given, table, n_draws, report, events, keys, keep)
+        if isinstance(keep, FinishedDraws) and keep.found:
+            detail = "kept from an earlier start: " + ", ".join(keep.found)
+            events.add("impute", "resumed", detail=detail)
+        return prepared, cells, record
+
+    def _impute(
+        self,
+        engine: Engine,
+        given: CodedTable,
+        table: CodedTable,
+        n_draws: int,
+        report: Report | None,
+        events: EventLog,
+        keys: NDArray[np.int64],
+        keep: Keep,
+    ) -> tuple[ImputedCells, RoutingRecord | None]:
+        """Impute a table by the policy; ``given`` has the states before any were reopened."""
         if self.rules is None or self.policy == "keep":
-            cells = engine.impute(table, n_draws, report, events, keys=keys)
+            cells = engine.impute(table, n_draws, report, events, keys=keys, keep=keep)
             if self.rules is None:
                 if table.states.skipped.any() and self.policy == "follow":
                     detail = "there are no rules to say where a drawn answer leads"
                     events.add("routing", "states kept as given", detail=detail)
-                return prepared, cells, None
-            open_cells = find_unresolved(table, self.rules, fillable)
+                return cells, None
+            open_cells = find_unresolved(table, self.rules, engine.model.codec.fillable)
             gates, followers = int(open_cells.gates.sum()), int(open_cells.followers.sum())
             if gates:
                 detail = f"{gates} missing gates, {followers} cells hang on them, all imputed"
                 events.add("routing", "states kept in spite of drawn gates", detail=detail)
-            return prepared, cells, RoutingRecord("keep", gates, followers)
+            return cells, RoutingRecord("keep", gates, followers)
         models = self.models
         if models is None or not models.fits(self.rules, table):
             models = RouteModels.fit(given, self.rules)
             detail = "the model was fitted without these rules"
             events.add("routing", "routes learned from the rows at hand", detail=detail)
         follower = Follower(engine, self.rules, models)
-        cells, record = follower.impute(table, n_draws, report, events, keys=keys)
-        return prepared, cells, record
+        return follower.impute(table, n_draws, report, events, keys=keys, keep=keep)
+
+    def _key(self, engine: Engine, keys: NDArray[np.int64], n_draws: int) -> str:
+        """Identify what draws depend on: the fitted model, the rows, the rules and the policy."""
+        rules = ""
+        if self.rules is not None:
+            from tabsoda.skips.rule_files import dump_rules
+
+            rules = dump_rules(self.rules)
+        return digest(fingerprint(engine.model), keys.tobytes(), str(n_draws), self.policy, rules)
 
     def reopened(self, engine: Engine, prepared: PreparedTable) -> PreparedTable:
         """Return the table as it is imputed: what only drawn gates can settle is missing again."""

@@ -15,9 +15,12 @@ import polars as pl
 
 from tabsoda._internal.files import file_hash, write_json
 from tabsoda._internal.randomness import count_occurrences
+from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
+from tabsoda.imputations.rehearsal import rehearse
 from tabsoda.imputations.result_folder import RECORD
-from tabsoda.imputations.run_folder import RESULTS, check_folder, claim_folder, writing_to
+from tabsoda.imputations.run_folder import RESULTS, check_folder, claim_folder
+from tabsoda.imputer_checkpoint import save_whole
 from tabsoda.scale.manifest import build_manifest, write_shared_record
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
@@ -113,7 +116,7 @@ def impute_shards(
     run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
     started = time.perf_counter()
     run.claim(force=force)
-    with writing_to(run.folder.root):
+    with keeping_in(run.folder.root):
         run.fit(report)
     job = run.job(m, unlisted)
     records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, report)
@@ -209,9 +212,7 @@ class _Run:
             return
         if not _is_fitted(self.imputer):
             self._fit_on_sample(report)
-        with tempfile.TemporaryDirectory(dir=self.folder.checkpoint) as place:
-            self.imputer.save(Path(place) / "model")
-            (Path(place) / "model").replace(self.folder.model)
+        save_whole(self.imputer, self.folder.model, self.folder.checkpoint)
 
     def _fit_on_sample(self, report: Report | None) -> None:
         imputer, seed = self.imputer, self.imputer.random_state
@@ -226,6 +227,15 @@ class _Run:
         if positions.size < self.source.n_rows:
             detail = f"{positions.size:,} of {self.source.n_rows:,} rows, chosen by what they hold"
             prepared.events.add("train", "fitted on a sample of the rows", detail=detail)
+        if prepared.survey is not None:
+            settings = imputer.settings_for(*prepared.table.shape).to_dict()
+            rehearse(
+                prepared.survey,
+                self.folder.root,
+                self.identity["draws"],
+                settings=settings,
+                n_rows=self.source.n_rows,
+            )
         imputer.fit(prepared, checkpoint=self.folder.checkpoint, report=report)
         # Saved with the model, so that a run that goes on later still knows them.
         imputer.engine_.events = imputer.events_

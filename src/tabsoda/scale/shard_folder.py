@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import atomic_path, file_hash, write_json
+from tabsoda._internal.files import file_hash, write_json, write_parquet
 from tabsoda.scale.parquet_rows import Shard
 
 if TYPE_CHECKING:
@@ -36,17 +37,21 @@ class ShardFolder:
         """Where the fitted model is."""
         return self.root / "model"
 
+    def draws_of(self, shard: Shard) -> Path:
+        """Where finished draws of a shard are kept until its tables are written."""
+        return self.checkpoint / "draws" / f"{shard.number:05d}"
+
     def write(self, shard: Shard, tables: dict[str, pl.DataFrame], record: dict[str, Any]) -> None:
         """Write a shard's tables, each in one step, and then that it is finished."""
         hashes = {}
         for name, table in tables.items():
             path = self.root / name / f"part-{shard.number:05d}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_path(path) as temporary:
-                table.write_parquet(temporary)
+            write_parquet(path, table)
             hashes[path.relative_to(self.root).as_posix()] = file_hash(path)
         self._record(shard).parent.mkdir(parents=True, exist_ok=True)
         write_json(self._record(shard), {**record, "outputs_sha256": hashes})
+        shutil.rmtree(self.draws_of(shard), ignore_errors=True)
 
     def finished(self, shard: Shard) -> dict[str, Any] | None:
         """Return the record of a shard that is finished, else None."""

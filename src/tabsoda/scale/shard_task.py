@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_hashes
+from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.imputations.record import record_tables
 from tabsoda.imputations.result_folder import RECORD
-from tabsoda.imputations.run_folder import writing_to
+from tabsoda.imputations.result_tables import states_frame
 from tabsoda.imputer_input import PreparedTable
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
@@ -25,8 +26,6 @@ from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
 if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
-
-_STATES = ("answered", "missing", "skipped")
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,8 @@ def impute_shard(
         with _one_thread():
             imputer = _loaded(job.folder.model, job.device)
             prepared = replace(job.prepared(imputer, shard), occurrences=occurrences)
-            result = imputer.impute(prepared, job.draws)
+            with keeping_in(job.folder.root):
+                result = imputer.impute(prepared, job.draws, checkpoint=job.folder.draws_of(shard))
             known = set(imputer.events_)
             record = _record(result, shard)
             record["events"] = [
@@ -101,9 +101,8 @@ def impute_shard(
                 for event, one in zip(result.events.to_dicts(), result.events, strict=True)
                 if one not in known
             ]
-            tables = _tables(result, imputer, shard)
             with writing_to(job.folder.root):
-                job.folder.write(shard, tables, record)
+                job.folder.write(shard, _tables(result, imputer, shard), record)
     except TabSODAError as error:
         return error
     return record
@@ -145,7 +144,7 @@ def _tables(result: Imputations, imputer: TabSODAImputer, shard: Shard) -> dict[
         tables[f"imputations/{number:03d}"] = result.complete(number)
     broken = _broken_columns(result, imputer)
     tables = {name: table.cast(broken) for name, table in tables.items()}
-    tables["states"] = _states_frame(result)
+    tables["states"] = states_frame(result.table.states)
     ids = pl.Series(ROW_ID, np.arange(shard.start + 1, shard.stop + 1))
     tables = {name: table.insert_column(0, ids) for name, table in tables.items()}
     record = record_tables(result, shard.start)
@@ -164,14 +163,6 @@ def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, A
     types = result.survey.frame.schema
     names = [result.table.names[position] for position in numbers]
     return {name: pl.Float64 for name in names if types[name].is_integer()}
-
-
-def _states_frame(result: Imputations) -> pl.DataFrame:
-    states, codes = result.table.states, list(range(len(_STATES)))
-    series = (pl.Series(name, states.states[:, p]) for p, name in enumerate(states.names))
-    return pl.DataFrame(
-        [one.replace_strict(codes, list(_STATES), return_dtype=pl.Enum(_STATES)) for one in series]
-    )
 
 
 def _record(result: Imputations, shard: Shard) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""Finished draws on disk, so that a run that stopped later does not compute them again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.files import atomic_path, make_folder
+
+Values = NDArray[np.float64]
+
+
+# Returns the array of a name: the one that was kept, or else what the function computes.
+Keep = Callable[[str, Callable[[], Values]], Values]
+
+
+def keep_nothing(name: str, compute: Callable[[], Values]) -> Values:
+    """Compute the array, whatever its name; the :data:`Keep` of runs without a checkpoint."""
+    return compute()
+
+
+@dataclass(eq=False)
+class FinishedDraws:
+    """A folder of arrays, each written as soon as it is computed.
+
+    Attributes
+    ----------
+    folder : Path
+        Made when the first array is written.
+    key : str
+        Identifies model, table and number of draws; arrays of another key are not used.
+    found : list of str
+        Names of the arrays that were read and not computed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     first = FinishedDraws(Path(place), "a")("draw 1", lambda: np.array([1.0, 2.0]))
+    ...     again = FinishedDraws(Path(place), "a")
+    ...     again("draw 1", lambda: np.zeros(2)).tolist(), again.found
+    ([1.0, 2.0], ['draw 1'])
+    """
+
+    folder: Path
+    key: str
+    found: list[str] = field(default_factory=list)
+
+    def __call__(self, name: str, compute: Callable[[], Values]) -> Values:
+        """Return the array of a name, from the folder where it is there."""
+        path = self.folder / f"{name.replace(' ', '-')}-{self.key[:16]}.npy"
+        try:
+            values: Values = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            values = compute()
+            make_folder(self.folder)
+            with atomic_path(path) as temporary:
+                np.save(temporary, values)
+        else:
+            self.found.append(name)
+        return values
+
+
+def digest(*parts: bytes | str) -> str:
+    """Return one hash of several parts, in hexadecimal.
+
+    Examples
+    --------
+    >>> digest("a", b"b") == digest("a", "b"), digest("ab") == digest("a", "b")
+    (True, False)
+    """
+    whole = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        whole.update(len(content).to_bytes(8, "little"))
+        whole.update(content)
+    return whole.hexdigest()

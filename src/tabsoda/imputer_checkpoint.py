@@ -1,0 +1,55 @@
+"""The fitted model of an unfinished run, so that the next start does not fit again."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputer import TabSODAImputer
+from tabsoda.imputer_input import PreparedTable
+
+# The folder of the model within that of the checkpoint.
+KEPT_MODEL = "model"
+
+
+def save_whole(imputer: TabSODAImputer, folder: Path, checkpoint: Path) -> None:
+    """Save a fitted imputer; the folder appears in one step, with all of its files.
+
+    Parameters
+    ----------
+    imputer : TabSODAImputer
+    folder : Path
+        Must not exist; its parent must.
+    checkpoint : Path
+        Where files are until all are there; on the disk of ``folder``.
+    """
+    with tempfile.TemporaryDirectory(dir=checkpoint) as place:
+        imputer.save(Path(place) / "model")
+        (Path(place) / "model").replace(folder)
+
+
+def load_kept(folder: Path, table: PreparedTable, device: str) -> TabSODAImputer | None:
+    """Return the imputer that an earlier start of the same run fitted; None where there is none.
+
+    Parameters
+    ----------
+    folder : Path
+        As :func:`save_whole` wrote it.
+    table : PreparedTable
+        What is imputed. Its events come first in those of the imputer, as after a fit.
+    device : str
+    """
+    if not folder.is_dir():
+        return None
+    try:
+        imputer = TabSODAImputer.load(folder, device)
+    except InputError as error:
+        table.events.add("train", "kept model not used", detail=str(error))
+        return None
+    imputer.events_ = EventLog([*table.events, *imputer.engine_.events])
+    version = json.loads((folder / "model.json").read_text(encoding="utf-8"))["tabsoda"]
+    imputer.events_.add("train", "resumed", detail=f"after the fit, made by tabsoda {version}")
+    return imputer

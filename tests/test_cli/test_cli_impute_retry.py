@@ -1,0 +1,186 @@
+"""``tabsoda impute`` after a failure: the cause is stated, and finished work is not repeated."""
+
+import json
+import shutil
+from collections import namedtuple
+
+import polars as pl
+import pytest
+from impute_runs import (
+    assert_complete,
+    assert_same,
+    disk_full_at,
+    impute,
+    impute_arguments,
+    refused,
+    write_survey,
+)
+
+from tabsoda import TabSODAImputer
+from tabsoda.cli.main import main
+from tabsoda.em.engine import Engine
+from tabsoda.imputations import Imputations
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory):
+    return write_survey(tmp_path_factory.mktemp("survey"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(survey, tmp_path_factory):
+    """Return the results of runs that nothing stopped, by whether rules were given."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    for name, rules in (("plain", []), ("routed", _rules(survey))):
+        impute(survey, out / name, "-m", "2", "--no-report", *rules)
+    return out
+
+
+def _rules(survey):
+    return ["--rules", str(survey / "rules.toml")]
+
+
+def _resumed(out):
+    events = json.loads((out / "manifest.json").read_text())["events"]
+    return {e["stage"]: e["detail"] for e in events if e["decision"] == "resumed"}
+
+
+@pytest.mark.parametrize("kind", ["plain", "routed"])
+def test_after_a_failed_write_nothing_is_fitted_or_drawn_again(
+    kind, survey, undisturbed, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "out"
+    asked = ["-m", "2", "--no-report", *(_rules(survey) if kind == "routed" else [])]
+    with monkeypatch.context() as patch:
+        disk_full_at(patch, "002.parquet")
+        message = refused(capsys, *impute_arguments(survey, out, *asked))
+    assert "cannot be written to. Found: No space left on device" in message
+    assert "Free some disk space, then run the same command again" in message
+    assert [path.name for path in out.iterdir()] == [".checkpoint"]
+
+    def forbidden(*arguments, **options):
+        raise AssertionError("computed again")
+
+    for name in ("fit", "_drawn", "_points"):
+        monkeypatch.setattr(Engine, name, forbidden)
+    impute(survey, out, *asked)
+    assert_complete(out)
+    assert_same(out, undisturbed / kind)
+    found = _resumed(out)
+    assert found["train"].startswith("after the fit")
+    assert "point, draw 1, draw 2" in found["impute"]
+    assert ("routed draw 2" in found["impute"]) == (kind == "routed")
+
+
+def test_interrupted_while_drawing_it_goes_on_with_the_next_draw(
+    survey, undisturbed, tmp_path, capsys, monkeypatch
+):
+    out = tmp_path / "out"
+    draw = Engine._drawn
+
+    def stopped(self, table, data, incomplete, number, tell=None):
+        if number == 2:
+            raise KeyboardInterrupt
+        return draw(self, table, data, incomplete, number, tell)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "_drawn", stopped)
+        with pytest.raises(SystemExit) as caught:
+            impute(survey, out, "-m", "2", "--no-report")
+    assert caught.value.code == 130
+    assert "Finished rounds and draws are kept" in capsys.readouterr().err
+    impute(survey, out, "-m", "2", "--no-report")
+    assert _resumed(out)["impute"] == "kept from an earlier start: point, draw 1"
+    assert_same(out, undisturbed / "plain")
+
+
+def test_draws_of_another_number_of_draws_are_not_used(survey, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        disk_full_at(patch, "002.parquet")
+        refused(capsys, *impute_arguments(survey, out, "-m", "2"))
+    impute(survey, out, "-m", "3", "--no-report")
+    assert _resumed(out).keys() == {"train"}
+    assert_complete(out)
+
+
+def test_what_is_not_the_disk_is_not_blamed_on_it(survey, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out"
+    complete = Imputations.complete
+
+    def uncastable(self, number):
+        return pl.Series([object()]).cast(pl.Int64) if number == 2 else complete(self, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Imputations, "complete", uncastable)
+        message = refused(capsys, *impute_arguments(survey, out, "-m", "2"), code=1)
+    assert "the disk is not the cause: " in message
+    assert "cannot cast 'Object' type (imputations/result_tables.py, line " in message
+    assert "room" not in message
+    impute(survey, out, "-m", "2", "--no-report")
+    assert _resumed(out).keys() == {"train", "impute"}
+
+
+@pytest.fixture
+def no_fit(monkeypatch):
+    """Let a fit fail the test."""
+
+    def forbidden(*arguments, **options):
+        raise AssertionError("fitted before the outputs were checked")
+
+    monkeypatch.setattr(TabSODAImputer, "fit", forbidden)
+
+
+@pytest.mark.usefixtures("no_fit")
+def test_a_file_in_the_way_is_found_before_the_fit(survey, tmp_path, capsys):
+    (tmp_path / ".writing").write_text("keep")
+    message = refused(capsys, *impute_arguments(survey, tmp_path, "--force"))
+    assert "cannot be written to. Found: Not a directory: " in message
+    assert "nothing was computed yet" in message
+    assert [path.name for path in tmp_path.iterdir()] == [".writing"]
+    assert (tmp_path / ".writing").read_text() == "keep"
+
+
+@pytest.mark.usefixtures("no_fit")
+def test_too_little_room_is_found_before_the_fit(survey, tmp_path, capsys, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**5, 10**5))
+    message = refused(capsys, *impute_arguments(survey, tmp_path / "out", "-m", "20"))
+    assert "too little room for the result. Found: 0.1 MB free. Expected: about" in message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("no_fit")
+def test_a_table_that_cannot_be_written_is_found_before_the_fit(
+    survey, tmp_path, capsys, monkeypatch
+):
+    def uncastable(*arguments):
+        raise pl.exceptions.ComputeError("cannot cast 'Object' type")
+
+    monkeypatch.setattr("tabsoda.imputations.record._reasons_frame", uncastable)
+    message = refused(capsys, *impute_arguments(survey, tmp_path / "out"), code=1)
+    assert "ComputeError: cannot cast 'Object' type (imputations/record.py, line " in message
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("all_regressions")
+def test_a_shard_that_could_not_be_written_is_not_drawn_again(
+    survey, tmp_path, capsys, monkeypatch
+):
+    pl.read_csv(survey / "survey.csv", infer_schema_length=None).write_parquet(
+        tmp_path / "survey.parquet"
+    )
+    arguments = impute_arguments(survey, tmp_path / "out", "-m", "2", "--shard-rows", "150")
+    arguments[1] = str(tmp_path / "survey.parquet")
+    with monkeypatch.context() as patch:
+        # Only the shards have parts, so that the trial result is written.
+        disk_full_at(patch, "part-00001")
+        message = refused(capsys, *arguments)
+    assert "No space left on device" in message
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "_drawn", lambda *a, **k: pytest.fail("drawn again"))
+        main(arguments)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    resumed = [e["detail"] for e in manifest["events"] if e["decision"] == "resumed"]
+    assert resumed == ["kept from an earlier start: point, draw 1, draw 2"]
+    assert not (tmp_path / "out" / ".checkpoint").exists()
