@@ -15,10 +15,15 @@ from tabsoda.errors import InputError, WritingError
 FRAME = pl.DataFrame({"a": range(5000)})
 
 
+def full_disk():
+    # The words of polars.
+    raise pl.exceptions.ComputeError("underlying IO error: No space left on device (os error 28)")
+
+
 @pytest.mark.parametrize(
     ("write", "found"),
     [
-        (lambda place: Path("/dev/full").write_bytes(b"a"), "No space left on device"),
+        (lambda place: full_disk(), "No space left on device"),
         (lambda place: FRAME.write_parquet(place / "x.parquet"), "Not a directory"),
         (lambda place: write_parquet(place / "x.parquet", FRAME), "Not a directory"),
         (lambda place: save_file({"a": torch.zeros(9)}, place / "x"), "Not a directory"),
