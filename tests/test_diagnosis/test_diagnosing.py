@@ -1,13 +1,17 @@
 """A diagnosis says of known methods what is known of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tabsoda.baselines.contract import Estimates
-from tabsoda.diagnosis.diagnosing import diagnose
+from tabsoda.diagnosis.diagnosing import diagnose, losses
 from tabsoda.diagnosis.picture import render_diagnosis
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
+from tabsoda.evaluation.imputation_metrics import ColumnErrors
+from tabsoda.evaluation.probability_scores import ranked_probability_scores
 from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
@@ -113,6 +117,81 @@ def test_verdicts_need_more_than_luck():
     assert judge({"mode": mode[:19], "tabsoda": better[:19]}, "mode")["verdict"] == "too few"
 
 
+class Shares(Constant):
+    """Gives the shares of the answers as probabilities, and the mode as estimate."""
+
+    def __init__(self, shares_of):
+        self.name, self.shares_of = "shares", shares_of
+
+    def impute(self, table, seed, skip_view, progress=None):
+        for share in (0.0, 0.5, 1.0):
+            if progress is not None:
+                progress(share)
+        probabilities = self.shares_of(table)
+        filled = np.where(np.isnan(table.values), 0.0, table.values)
+        for position, given in probabilities.items():
+            filled[:, position] = given.argmax(axis=1)
+        return Estimates(filled, filled, probabilities)
+
+
+def test_a_skewed_question_is_judged_by_a_proper_score():
+    """One answers "rare" in ten, and the other question shows who may: the mode is right for all.
+
+    Among those with risk 1 a third answers "rare", so nobody's most probable answer is "rare" and
+    accuracy cannot tell the methods apart. Brier scores are p(1 - p): .09 overall against
+    .7 x 0 + .3 x 2/9 = .067.
+    """
+    n_rows = 9000
+    risk = np.arange(n_rows) % 10 < 3
+    rare = risk & (np.arange(n_rows) // 10 % 3 == 0)
+    columns = (
+        Column("risk", ColumnKind.NOMINAL, (0, 1)),
+        Column("rare", ColumnKind.NOMINAL, ("no", "rare")),
+    )
+    table = CodedTable.from_values(columns, np.column_stack([risk, rare]).astype(float))
+
+    def overall(seen):
+        shares = {0: [0.7, 0.3], 1: [0.9, 0.1]}
+        return {p: np.tile(given, (n_rows, 1)) for p, given in shares.items()}
+
+    def by_risk(seen):
+        p_rare = np.where(seen.values[:, 0] == 1, 1 / 3, 0.0)
+        p_rare[np.isnan(seen.values[:, 0])] = 0.1
+        return overall(seen) | {1: np.column_stack([1 - p_rare, p_rare])}
+
+    reports = []
+    found = diagnose(
+        table,
+        {"mode": Shares(overall), "tabsoda": Shares(by_risk)},
+        most_rows=n_rows,
+        report=lambda *what: reports.append(what),
+    )
+    rare = found["variables"][1]
+    ours, theirs = rare["methods"]["tabsoda"], rare["methods"]["mode"]
+    assert ours["accuracy"] == theirs["accuracy"]
+    assert theirs["error"] == pytest.approx(0.09, abs=0.015)
+    # A tenth of the risks is hidden, too.
+    assert ours["error"] == pytest.approx(0.9 * 0.2 / 3 + 0.1 * 0.09, abs=0.015)
+    assert rare["verdict"] == "good"
+    done = [one[0] / one[1] for one in reports]
+    assert done == sorted(done)
+    assert done[-1] == 1
+    assert {one[2] for one in reports} == {"mode", "tabsoda"}
+
+
+def test_the_score_of_an_ordinal_is_in_levels():
+    """A certain estimate scores the levels it is off; evenly split over two levels, a quarter."""
+    column = Column("often", ColumnKind.ORDINAL, (1, 2, 3, 4))
+    nothing = np.empty(0)
+    off = np.array([0.0, 1.0, -3.0])
+    certain = ColumnErrors(column, off, off, 1.0, nothing, nothing, nothing, nothing, nothing > 0)
+    assert losses(certain).tolist() == [0, 1, 3]
+    given = np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0], [1.0, 0, 0, 0], [0.5, 0.5, 0, 0]])
+    ranked = ranked_probability_scores(given, np.array([0, 0, 3, 1]))
+    unsure = replace(certain, ranked=ranked)
+    assert losses(unsure) == pytest.approx([0, 1, 3, 0.25])
+
+
 def test_the_advice_names_questions_no_better_than_their_mode():
     variables = [
         {"name": "Q1", "verdict": "good", "best": "tabsoda"},
@@ -121,8 +200,8 @@ def test_the_advice_names_questions_no_better_than_their_mode():
         {"name": "Q4", "verdict": "too few", "best": None},
     ]
     text = " ".join(summarise_verdicts(variables, ["mode", "boosting", "tabsoda"]))
-    assert "better than the mode for 2 of 3 questions" in text
-    assert "imputed answers: Q2." in text
+    assert "the overall distribution of answers for 2 of 3 questions" in text
+    assert "no association with other questions: Q2." in text
     assert "boosting is clearly better than tabsoda for 1 question: Q3." in text
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from tabsoda._internal.randomness import numpy_generator
-from tabsoda.baselines.contract import Estimates, SkipView
+from tabsoda.baselines.contract import Estimates, ShareDone, SkipView
 from tabsoda.baselines.point_estimates import center, estimates_from, level_shares
 from tabsoda.baselines.skip_views import as_shown, tree_values
 from tabsoda.schema.column import ColumnKind
@@ -52,7 +52,13 @@ class Boosting:
     name = "Boosting"
     knows_skips = False
 
-    def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
+    def impute(
+        self,
+        table: CodedTable,
+        seed: int,
+        skip_view: SkipView,
+        progress: ShareDone | None = None,
+    ) -> Estimates:
         """Estimate every missing cell."""
         shown = as_shown(table, skip_view)
         predictors = tree_values(shown)
@@ -62,6 +68,8 @@ class Boosting:
         )
         numbers, probabilities = {}, {}
         for position, column in enumerate(table.columns):
+            if progress is not None:
+                progress(position / len(table.columns))
             if not table.states.missing[:, position].any():
                 continue
             others = np.arange(len(table.columns)) != position

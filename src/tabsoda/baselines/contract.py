@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -44,6 +45,10 @@ class Estimates:
     probabilities: dict[int, NDArray[np.float64]]
 
 
+# Called with the share of the work that is done, from 0 to 1.
+ShareDone = Callable[[float], None]
+
+
 class ImputationMethod(Protocol):
     """A method under comparison; settings are constructor arguments with documented defaults.
 
@@ -62,7 +67,8 @@ class ImputationMethod(Protocol):
         """Estimate every missing cell of a table.
 
         Skipped cells are never scored, so a method may leave NaN or anything there. Nothing but
-        the answered cells and the states may be read.
+        the answered cells and the states may be read. A method that can report how far it is
+        takes one more argument, ``progress`` (:data:`ShareDone`).
         """
         ...
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.baselines.contract import Estimates, SkipView, without_skips
+from tabsoda.baselines.contract import Estimates, ShareDone, SkipView, without_skips
 from tabsoda.baselines.filling import usual_answers
+from tabsoda.baselines.point_estimates import level_shares
 from tabsoda.em.engine import Engine
 from tabsoda.errors import InputError
 from tabsoda.quality import settings_for
@@ -63,12 +65,19 @@ class TabSODA:
         return changed.replace(**self.variant)
 
     def impute(
-        self, table: CodedTable, seed: int, skip_view: SkipView = SkipView.LEVEL
+        self,
+        table: CodedTable,
+        seed: int,
+        skip_view: SkipView = SkipView.LEVEL,
+        progress: ShareDone | None = None,
     ) -> Estimates:
         """Estimate every missing cell; ``skip_view`` changes nothing here."""
         shown = self.shown(table)
         settings = self.settings_for(*table.shape)
-        engine = Engine.fit(shown, settings, seed=seed, device=self.device, draws=False)
+        report = None if progress is None else _reporter(progress)
+        engine = Engine.fit(
+            shown, settings, seed=seed, device=self.device, draws=False, report=report
+        )
         # Other methods do not round their expectations either.
         cells = engine.impute(shown, whole_numbers=False)
         # What the engine declines to impute gets the column's usual answer, so that it is scored.
@@ -77,14 +86,24 @@ class TabSODA:
         mode[cells.rows, cells.positions] = cells.mode
         median[cells.rows, cells.positions] = cells.median
         probabilities = engine.level_probabilities(shown)
-        for given in probabilities.values():
+        for position, given in probabilities.items():
             unknown = np.isnan(given).any(axis=1)
-            given[unknown] = 1.0 / given.shape[1]
+            answers = table.values[table.states.answered[:, position], position]
+            given[unknown] = level_shares(answers, given.shape[1])
         return Estimates(mode, median, probabilities)
 
     def shown(self, table: CodedTable) -> CodedTable:
         """Return the table with the skips that the method goes by."""
         return table
+
+
+def _reporter(progress: ShareDone) -> Callable[[int, int, str], None]:
+    """Turn the engine's reports into the share of the work that is done."""
+
+    def report(done: int, total: int, what: str) -> None:
+        progress(done / max(total, 1))
+
+    return report
 
 
 class TabSODAN(TabSODA):

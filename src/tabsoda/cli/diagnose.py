@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tabsoda.survey import Survey
 
 _SHOWN = 20
-_METHODS = "mode,boosting,missforest,tabsoda"
+# MissForest takes several times as long as all others together; --methods adds it.
+_METHODS = "mode,boosting,tabsoda"
 
 
 def diagnose(
@@ -46,10 +47,11 @@ def diagnose(
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Hide some answers, impute them, and say per question how good the imputations are.
+    """Hide some answers, impute them, and report per question how well they are predicted.
 
-    Compares with the mode (numbers: the mean), gradient boosting and MissForest on the same
-    cells. With -o it writes diagnosis.html, a page with a picture, and diagnosis.json.
+    Compares with the overall distribution of answers (numbers: the mean) and with gradient
+    boosting on the same cells, by proper scores. With -o it writes diagnosis.html, a page with a
+    picture, and diagnosis.json.
 
     Parameters
     ----------
@@ -68,7 +70,8 @@ def diagnose(
     share
         Share of the answers to hide.
     methods
-        Names separated by commas; mode is always among them.
+        Names separated by commas, such as mode,boosting,missforest,mice,tabsoda; mode, the
+        overall distribution of answers, is always among them.
     rows
         At most this many respondents; more are sampled.
     seed
@@ -94,14 +97,14 @@ def diagnose(
     given = [path for path in (data, survey, codebook, rules, skip_mask) if path is not None]
     files = [] if output_folder is None else _outputs(output_folder, given, force=force)
     source = _read(data, survey, codebook, unlisted, rules, skip_mask)
-    with progress("Diagnosing") as told:
+    with progress("Diagnosing") as report:
         found = diagnose_table(
             source.table,
             chosen,
             share=share,
             most_rows=rows,
             seed=seed,
-            report=told,
+            report=report,
             events=source.events,
         )
     if files:
@@ -196,8 +199,9 @@ def _text(found: dict[str, Any], files: list[Path], width: int) -> Iterator[str]
             [one_line(one["name"], min(room, 24)), f"{one['hidden']:,}", *errors, one["verdict"]]
         )
     if known:
-        yield "Error (nominal: share wrong; ordinal: levels off; numbers: in standard"
-        yield "deviations), the questions that gain least first:"
+        yield "Score, lower is better (nominal: Brier; ordinal: ranked probability, in levels;"
+        yield "numbers: error in standard deviations); the smallest gains over mode, the"
+        yield "overall distribution of answers, first:"
         widest = max(len(line[-1]) for line in lines)
         yield from columns([[*line[:-1], line[-1].ljust(widest)] for line in lines])
         if len(known) > _SHOWN:

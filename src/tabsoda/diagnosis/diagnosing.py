@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda._version import __version__
-from tabsoda.baselines.contract import SkipView
+from tabsoda.diagnosis.shares import Shares
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
 from tabsoda.evaluation.gates import Track, seen_table
@@ -41,10 +41,10 @@ def diagnose(
     report: Report | None = None,
     events: EventLog | None = None,
 ) -> dict[str, Any]:
-    """Say per question how well methods find hidden answers again.
+    """Report per question how well methods predict hidden answers.
 
-    Each answered cell is hidden with the same chance. What a hidden gate leads past, or not, is
-    hidden with it: otherwise its answer could be read off them.
+    Each answered cell is hidden with the same probability. The questions that depend on a hidden
+    gate are hidden with it; otherwise they would reveal its answer.
 
     Parameters
     ----------
@@ -63,8 +63,9 @@ def diagnose(
     Returns
     -------
     dict
-        ``rows``, ``hidden``, ``methods`` (seconds of each), ``variables`` (per question the error
-        of every method, relative to the mode's, and a verdict) and ``summary`` (sentences).
+        ``rows``, ``hidden``, ``methods`` (seconds of each), ``variables`` (per question the mean
+        score of every method, also relative to the mode's, and a verdict) and ``summary``
+        (sentences). The mode's probabilities are the shares of the answers.
 
     Examples
     --------
@@ -87,11 +88,10 @@ def diagnose(
     )
     errors: dict[str, list[ColumnErrors]] = {}
     seconds = {}
-    for number, (name, method) in enumerate(methods.items()):
-        if report is not None:
-            report(number, len(methods), name)
+    shares = Shares(methods, report)
+    for name, method in methods.items():
         started = time.perf_counter()
-        estimates = method.impute(seen, seed, SkipView.LEVEL)
+        estimates = shares.run(name, method, seen, seed)
         seconds[name] = round(time.perf_counter() - started, 1)
         errors[name] = compare(truth, seen, estimates, scored)
     variables = [
@@ -113,15 +113,20 @@ def diagnose(
 
 
 def losses(errors: ColumnErrors) -> NDArray[np.float64]:
-    """Return what is averaged into a question's error, per hidden cell; shape (n_cells,).
+    """Return the proper score of each hidden cell, which is averaged; shape (n_cells,).
 
-    Nominal: 1 where wrong. Ordinal: how many levels off the median is. Numbers: the squared
-    error in standard deviations.
+    Accuracy is not a proper score: where nine in ten give the same answer, it cannot show that a
+    method knows who the tenth is. Nominal: the Brier score, halved. Ordinal: the ranked
+    probability score in levels. Numbers: the squared error in standard deviations. A method that
+    gives no probabilities is certain of its estimate, so its score is 1 where wrong, and the
+    number of levels off.
     """
-    if errors.column.kind is ColumnKind.NOMINAL:
-        return (errors.mode != 0).astype(np.float64)
-    if errors.column.kind is ColumnKind.ORDINAL:
-        return np.abs(errors.median)
+    column = errors.column
+    if column.kind is ColumnKind.NOMINAL:
+        return errors.brier if errors.brier.size else (errors.mode != 0).astype(np.float64)
+    if column.kind is ColumnKind.ORDINAL:
+        has_probabilities = errors.ranked.size > 0
+        return errors.ranked * (column.n_levels - 1) if has_probabilities else np.abs(errors.median)
     return (errors.mode / errors.spread) ** 2
 
 
@@ -134,8 +139,8 @@ def _variable(truth: CodedTable, position: int, errors: dict[str, ColumnErrors])
         "kind": column.kind.value,
         "hidden": int(cells),
         "measure": {
-            ColumnKind.NOMINAL: "share wrong",
-            ColumnKind.ORDINAL: "levels off",
+            ColumnKind.NOMINAL: "Brier score",
+            ColumnKind.ORDINAL: "ranked probability score",
             ColumnKind.CONTINUOUS: "error in standard deviations",
         }[column.kind],
         "methods": {},

@@ -1,4 +1,4 @@
-"""The picture of a diagnosis: every question's error relative to the mode, method by method."""
+"""The picture of a diagnosis: every question's score relative to the mode's, by method."""
 
 from __future__ import annotations
 
@@ -71,8 +71,12 @@ def relative_errors(variables: list[dict[str, Any]], names: list[str]) -> Markup
             relative = variable["methods"][name]["relative"]
             if relative is not None:
                 x = across(min(relative, _FARTHEST))
-                parts.append(_mark(place, x, y, f"{name}: {relative:.2f} of the mode's error"))
-    title = "Error of each method relative to the mode, by question"
+                parts.append(
+                    _mark(
+                        place, x, y, f"{name}: {relative:.2f} of the overall distribution's score"
+                    )
+                )
+    title = "Score of each method relative to the overall distribution, by question"
     return picture(_WIDTH, height, title, *parts, class_="figure relative")
 
 

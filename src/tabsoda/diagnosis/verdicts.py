@@ -1,4 +1,4 @@
-"""From errors to advice: which imputations can be trusted, question by question."""
+"""From scores to advice: which questions the other answers predict, and how well."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 from tabsoda.evaluation.replications import paired_difference
 
 OURS = "tabsoda"
-# Of fewer hidden answers nothing is said.
+# Fewer hidden answers are too few to judge.
 FEWEST_CELLS = 20
 _NAMED = 6
 
 ADVICE = {
-    "good": "better than the mode, and no method here is clearly better",
-    "behind": "better than the mode, but another method here is clearly better",
-    "unclear": "better than the mode on the hidden answers, but that may be chance",
-    "no better": "no better than the mode: do not rest a finding on imputed answers",
-    "too few": f"fewer than {FEWEST_CELLS} answers could be hidden: nothing can be said",
-    "constant": "everybody gave the same answer: there is nothing to find out",
+    "good": "the other answers predict it, and no method compared is clearly better",
+    "behind": "the other answers predict it, but another method is clearly better",
+    "unclear": "predicted slightly better than by its overall distribution, perhaps by chance",
+    "no better": (
+        "the other answers do not predict it: imputed answers follow its overall distribution and"
+        " carry no association with other questions"
+    ),
+    "too few": f"fewer than {FEWEST_CELLS} answers could be hidden: too few to judge",
+    "constant": "everybody gave the same answer",
 }
 
 
@@ -35,14 +38,14 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
     Parameters
     ----------
     per_cell : mapping of str to ndarray, shape (n_cells,)
-        The loss of each hidden cell, by method.
+        The score of each hidden cell, by method; lower is better.
     reference : str
         The method that has to be beaten.
 
     Returns
     -------
     dict
-        ``verdict``, ``advice``, ``best`` (the method with the least error; None of too few).
+        ``verdict``, ``advice``, ``best`` (the method with the lowest score; None of too few).
 
     Examples
     --------
@@ -71,7 +74,7 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
 
 
 def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[str]) -> list[str]:
-    """Say in a few sentences what the verdicts come to."""
+    """Summarise the verdicts in a few sentences."""
     judged = OURS if OURS in methods else methods[-1]
     by_verdict: dict[str, list[str]] = {}
     for one in variables:
@@ -79,22 +82,22 @@ def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[st
     judged_on = ("good", "behind", "unclear", "no better")
     known = [one for one in variables if one["verdict"] in judged_on]
     if not known:
-        return [
-            "Too few answers could be hidden to say anything: give more rows or a larger share."
-        ]
+        return ["Too few answers could be hidden to judge: use more rows or a larger share."]
     better = len(by_verdict.get("good", [])) + len(by_verdict.get("behind", []))
     sentences = [
-        f"{judged} is clearly better than the mode for {better:,} of {_questions(len(known))}."
+        f"{judged} clearly predicts better than the overall distribution of answers for {better:,}"
+        f" of {_questions(len(known))}."
     ]
     if "unclear" in by_verdict:
         sentences.append(
-            f"Of {_questions(len(by_verdict['unclear']))} it is better on the hidden answers, which"
-            " may be chance: more rows or a larger share would tell."
+            f"For {_questions(len(by_verdict['unclear']))} the gain may be due to chance; more rows"
+            " or a larger share of hidden answers would show."
         )
     if "no better" in by_verdict:
         names = by_verdict["no better"]
         sentences.append(
-            "No better than the mode, so do not rest a finding on their imputed answers:"
+            "The other answers do not predict these questions, so their imputed answers follow the"
+            " overall distribution and carry no association with other questions:"
             f" {_listed(names)}."
         )
     behind = [one for one in variables if one["verdict"] == "behind"]
@@ -107,9 +110,7 @@ def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[st
         )
     unsaid = len(by_verdict.get("too few", []))
     if unsaid:
-        sentences.append(
-            f"Of {_questions(unsaid)} too few answers could be hidden to say anything."
-        )
+        sentences.append(f"For {_questions(unsaid)} too few answers could be hidden to judge.")
     return sentences
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tabsoda.baselines.contract import Estimates
 from tabsoda.errors import TabSODAError
 from tabsoda.evaluation.probability_scores import (
+    brier_scores,
     calibration_error,
     log_scores,
     ranked_probability_scores,
@@ -109,7 +110,7 @@ class ColumnErrors:
         Estimate minus answer; level positions for categorical columns.
     spread : float
         Standard deviation of the answers the method saw.
-    ranked, logs, confidence : ndarray
+    ranked, brier, logs, confidence : ndarray
         Empty where there are no probabilities; ``ranked`` for ordinals only.
     hits : ndarray of bool
         Whether the most probable level was the answer.
@@ -120,6 +121,7 @@ class ColumnErrors:
     median: FloatArray
     spread: float
     ranked: FloatArray
+    brier: FloatArray
     logs: FloatArray
     confidence: FloatArray
     hits: BoolArray
@@ -172,16 +174,17 @@ def _column_errors(
     answers = truth.values[cells, position]
     mode = estimates.mode[cells, position] - answers
     median = estimates.median[cells, position] - answers
-    ranked, logs, confidence = np.empty(0), np.empty(0), np.empty(0)
+    ranked, brier, logs, confidence = (np.empty(0) for _ in range(4))
     hits = np.empty(0, dtype=bool)
     if position in estimates.probabilities and column.is_categorical:
         given, levels = estimates.probabilities[position][cells], answers.astype(np.intp)
-        logs, hits = log_scores(given, levels), given.argmax(axis=1) == levels
+        brier, logs = brier_scores(given, levels), log_scores(given, levels)
+        hits = given.argmax(axis=1) == levels
         confidence = given.max(axis=1, initial=0.0)
         if column.kind is ColumnKind.ORDINAL:
             ranked = ranked_probability_scores(given, levels)
     spread = 1.0 if column.is_categorical else _spread(seen, position)
-    return ColumnErrors(column, mode, median, spread, ranked, logs, confidence, hits)
+    return ColumnErrors(column, mode, median, spread, ranked, brier, logs, confidence, hits)
 
 
 def _scores(errors: list[ColumnErrors]) -> dict[str, Any]:

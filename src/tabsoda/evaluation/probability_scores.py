@@ -1,4 +1,4 @@
-"""How good predicted probabilities are: ranked probability score, log score, calibration.
+"""How good predicted probabilities are: ranked probability, Brier and log score, calibration.
 
 Input: probabilities of each level and the true level. Output: numbers per cell or per bin. Needs
 numpy alone.
@@ -42,6 +42,29 @@ def ranked_probability_scores(probabilities: FloatArray, levels: NDArray[np.intp
     predicted = probabilities.cumsum(axis=1)[:, :-1]
     observed = levels[:, None] <= np.arange(n_levels - 1)
     return ((predicted - observed) ** 2).mean(axis=1)
+
+
+def brier_scores(probabilities: FloatArray, levels: NDArray[np.intp]) -> FloatArray:
+    """Return half the squared distance between the probabilities and the true level.
+
+    Halved, it lies between 0 and 1, and is 1 for a wrong level that was predicted with certainty.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n_cells, n_levels)
+    levels : ndarray of int, shape (n_cells,)
+
+    Returns
+    -------
+    ndarray, shape (n_cells,)
+
+    Examples
+    --------
+    >>> brier_scores(np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([1, 1])).tolist()
+    [0.25, 1.0]
+    """
+    observed = np.arange(probabilities.shape[1]) == levels[:, None]
+    return ((probabilities - observed) ** 2).sum(axis=1) / 2
 
 
 def log_scores(probabilities: FloatArray, levels: NDArray[np.intp]) -> FloatArray:

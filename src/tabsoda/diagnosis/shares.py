@@ -1,0 +1,47 @@
+"""How far a diagnosis is: the methods one after the other, each with its share of the work."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+
+from tabsoda.baselines.contract import Estimates, ImputationMethod, SkipView
+from tabsoda.table import CodedTable
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+_STEPS = 1000
+# Time of a method relative to the others, roughly; methods that are not listed count as 1.
+_RELATIVE_TIME = {"mode": 0.01, "boosting": 0.5, "mice": 0.5, "missforest": 4.0, "r-mice": 2.0}
+
+
+class Shares:
+    """Runs methods and reports which share of all their work is done.
+
+    Parameters
+    ----------
+    methods : mapping of str to ImputationMethod
+        All that will run, in this order.
+    report : callable, optional
+    """
+
+    def __init__(self, methods: Mapping[str, ImputationMethod], report: Report | None) -> None:
+        times = [_RELATIVE_TIME.get(name, 1.0) for name in methods]
+        self._report = report
+        self._share = {name: time / sum(times) for name, time in zip(methods, times, strict=True)}
+        self._before = 0.0
+
+    def run(self, name: str, method: ImputationMethod, table: CodedTable, seed: int) -> Estimates:
+        """Run one method; it reports from within where it can."""
+        self._tell(name, 0.0)
+        arguments = {}
+        if "progress" in inspect.signature(method.impute).parameters:
+            arguments["progress"] = lambda share: self._tell(name, share)
+        estimates = method.impute(table, seed, SkipView.LEVEL, **arguments)
+        self._before += self._share[name]
+        return estimates
+
+    def _tell(self, name: str, share: float) -> None:
+        if self._report is not None:
+            done = self._before + self._share[name] * min(share, 1.0)
+            self._report(round(_STEPS * done), _STEPS, name)
