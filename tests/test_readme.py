@@ -43,8 +43,9 @@ def at_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _check_the_way_from_spss(folder: Path, shown: str) -> None:
-    coefficients = re.findall(r"^(AGE|C\(SEX\)\S*) +(-?[\d.]+)", shown, flags=re.MULTILINE)
-    assert [name for name, _ in coefficients] == ["C(SEX)[T.2]", "AGE"]
+    terms = shown[shown.index("SEX (vs 1 'Male')") :]
+    coefficients = re.findall(r"^(AGE|  2 'Female') +(-?[\d.]+)", terms, flags=re.MULTILINE)
+    assert [name.strip() for name, _ in coefficients] == ["2 'Female'", "AGE"]
     assert "Pooled over 20 imputations" in shown
     assert "<html" in (folder / "imputed" / "report.html").read_text(encoding="utf-8")
     assert len(list((folder / "imputed" / "imputations").iterdir())) == 20

@@ -11,6 +11,22 @@ import pytest
 from tabsoda import read_survey
 from tabsoda.imputations import Imputations, ImputedCells
 
+# R without packages has no JSON: tables as lists of rows, vectors of one as their value.
+TO_JSON = """
+to_json <- function(x) {
+  listed <- function(parts, ends) paste0(ends[1], paste(parts, collapse = ", "), ends[2])
+  if (is.data.frame(x)) x <- lapply(seq_len(nrow(x)), function(i) as.list(x[i, , drop = FALSE]))
+  if (is.matrix(x)) x <- lapply(seq_len(nrow(x)), function(i) as.list(unname(x[i, ])))
+  if (is.factor(x)) x <- as.character(x)
+  if (is.list(x) && !is.null(names(x)))
+    return(listed(paste0('"', names(x), '": ', sapply(x, to_json)), c("{", "}")))
+  if (is.list(x) || length(x) != 1) return(listed(sapply(unname(x), to_json), c("[", "]")))
+  if (is.na(x) || (is.numeric(x) && !is.finite(x))) return("null")
+  if (is.character(x)) return(encodeString(x, quote = '"'))
+  if (is.logical(x)) tolower(x) else format(x, digits = 17)
+}
+"""
+
 
 @pytest.fixture(scope="session")
 def r():
@@ -19,14 +35,14 @@ def r():
         pytest.skip("R is not here")
 
     def run(code, *packages, folder):
-        wanted = ", ".join(f'"{name}"' for name in ("jsonlite", *packages))
+        wanted = ", ".join(f'"{name}"' for name in packages)
         there = f"sapply(c({wanted}), requireNamespace, quietly = TRUE)"
         check = f'if (!all({there})) {{ cat("absent"); quit() }}\n'
         loads = "".join(f"suppressPackageStartupMessages(library({name}))\n" for name in packages)
         script = folder / "script.R"
         script.write_text(
-            f'{check}{loads}setwd("{folder}")\nanswer <- {{\n{code}\n}}\n'
-            "cat(jsonlite::toJSON(answer, digits = NA, auto_unbox = TRUE))\n"
+            f'{check}{loads}{TO_JSON}setwd("{folder}")\nanswer <- {{\n{code}\n}}\n'
+            "cat(to_json(answer))\n"
         )
         done = subprocess.run(["Rscript", str(script)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -192,9 +192,8 @@ def test_levels_in_c_are_named_as_in_the_file(result):
 def test_rows_left_out_are_told(result):
     asked = int((~result.table.states.skipped[:, 4]).sum())
     pooled = result.pool("cigarettes ~ age")
-    assert pooled.notes == (
-        f"Fitted to {asked} of 80 rows: in the others one of its questions was skipped, or is left"
-        " missing.",
+    assert str(pooled.counts) == (
+        f"N = {asked} of 80 respondents; left out: {80 - asked} question skipped"
     )
     assert pooled.complete_df == asked - 2
 
@@ -202,9 +201,9 @@ def test_rows_left_out_are_told(result):
 @pytest.mark.parametrize(
     ("formula", "options", "message"),
     [
-        ("age", {}, "no model"),
-        ("age ~ nobody", {}, "cannot be used on this survey.*nobody"),
-        ("age ~ +* smokes", {}, "cannot be used on this survey"),
+        ("age", {}, "not a model"),
+        ("age ~ nobody", {}, "'nobody' named in the formula is not in this result"),
+        ("age ~ +* smokes", {}, "cannot be read"),
         ("smokes ~ age", {}, "more than one column"),
         ("health ~ age", {"family": "binomial"}, "does not fit the family binomial"),
         ("I(-age) ~ health", {"family": "poisson"}, "numbers of 0 or more"),
@@ -212,14 +211,15 @@ def test_rows_left_out_are_told(result):
         (
             "age ~ health",
             {"weights": "region"},
-            "'region' holds texts. Found: '.*' in row 1, .* such cells",
+            "'region' has texts. Found: '.*' in row 1, .* such cells",
         ),
-        ("age ~ health", {"weights": "nobody"}, "'nobody' is not in the survey"),
-        ("age ~ health", {"weights": "cigarettes"}, "'cigarettes' holds no usable weights"),
+        ("age ~ health", {"weights": "nobody"}, "'nobody' named in weights is not in this result"),
+        ("age ~ health", {"weights": np.full(80, -1.0)}, "The weights are not usable"),
+        ("age ~ health", {"weights": np.zeros(80)}, "The weights are all zero"),
         ("age ~ health", {"weights": [1.0, 2.0]}, "2 weights"),
         ("age ~ health + I(2 * health)", {}, "cannot be fitted to draw 1"),
         ("I(smokes == 1) ~ I(smokes == 2)", {"family": "binomial"}, "draw 1"),
-        ("age ~ result", {}, "cannot be used"),
+        ("age ~ result", {}, "not in this result"),
     ],
 )
 def test_models_that_cannot_be_fitted(formula, options, message, result):
@@ -228,12 +228,12 @@ def test_models_that_cannot_be_fitted(formula, options, message, result):
 
 
 def test_statistics_of_what_has_none(result):
-    with pytest.raises(InputError, match="levels that are no numbers"):
+    with pytest.raises(InputError, match=r"levels that are not numbers.*shares"):
         pooled_mean(result, "region")
     with pytest.raises(InputError, match="no levels"):
         pooled_proportions(result, "age")
-    with pytest.raises(InputError, match="no question"):
-        pooled_mean(result, "weight")
+    with pytest.raises(InputError, match=r"'ages' is not in this result. Did you mean age"):
+        pooled_mean(result, "ages")
 
 
 def test_the_long_table_is_that_of_mice(result):
@@ -262,19 +262,20 @@ def test_a_comparison_leaves_out_those_whom_the_question_was_not_put_to(result):
     expected = np.mean([share(model_frame(result, k + 1))[0] for k in range(len(result))])
     pooled = pooled_model(result, "I(cigarettes > 10) ~ 1")
     assert pooled.estimates[0] == pytest.approx(expected, rel=1e-9)
-    assert any("was skipped" in note for note in pooled.notes)
+    asked = int((~result.table.states.skipped[:, 4]).sum())
+    assert pooled.counts.used.tolist() == [asked] * 4
     other = pooled_model(result, "age ~ I(Q('cigarettes') > 10)")
     plain = pooled_model(result, "age ~ cigarettes")
-    assert other.notes == plain.notes
+    assert str(other.counts) == str(plain.counts) == str(pooled.counts)
 
 
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
-        ("age ~ I(cigarettes ==)", "cannot be used on this survey"),
+        ("age ~ I(cigarettes ==)", "cannot be read"),
         ("age ~ 0", "has no term"),
-        ("np.log(age - age) ~ health", "values of the outcome that are no finite numbers"),
-        ("age ~ np.log(health - 1)", "values of np.log.* that are no finite numbers"),
+        ("np.log(age - age) ~ health", "values of the outcome that are not finite numbers"),
+        ("age ~ np.log(health - 1)", "values of np.log.* that are not finite numbers"),
     ],
 )
 def test_formulas_that_make_no_numbers(formula, message, result):
@@ -289,8 +290,11 @@ def test_weights_that_leave_nobody_with_a_level_are_told(result):
     weights = ReplicateWeights.jackknife(np.ones(80), replicates)
     with pytest.raises(InputError, match=r"draw 1. Found: \d+ rows with a weight"):
         pooled_model(result, "age ~ region", weights=weights)
-    with pytest.raises(InputError, match=r"draw 1. Found: \d+ rows with a weight"):
-        pooled_model(result, "age ~ region", weights=replicates[:, 1])
+    # Without replicates they are left out, as in a subset, and the level is not in the model.
+    ever = np.any([model_frame(result, k)["region"] == "west" for k in range(1, 5)], axis=0)
+    pooled = pooled_model(result, "age ~ region", weights=np.where(ever, 0.0, 1.0))
+    assert pooled.names == ("Intercept", "region[T.south]")
+    assert pooled.counts.left_out["weight 0"].tolist() == [int(ever.sum())] * 4
 
 
 def test_codes_of_no_answer_are_no_weights():
@@ -301,8 +305,9 @@ def test_codes_of_no_answer_are_no_weights():
     ]
     survey = read_survey(frame, description)
     cells = ImputedCells(np.array([3]), np.array([0]), np.ones((2, 1)), np.ones(1), np.ones(1))
-    with pytest.raises(InputError, match="Column 'w' holds no usable weights"):
-        pooled_mean(Imputations(survey.table, cells, survey), "q", weights="w")
+    pooled = pooled_mean(Imputations(survey.table, cells, survey), "q", weights="w")
+    assert pooled.estimates[0] == pytest.approx((1 * 1 + 2 * 2 + 1 * 1) / 4)
+    assert pooled.counts.left_out["blank weight"].tolist() == [1, 1]
 
 
 def test_user_missing_weights_of_a_file_are_no_weights(tmp_path):
@@ -315,8 +320,9 @@ def test_user_missing_weights_of_a_file_are_no_weights(tmp_path):
     assert survey.schema["WEIGHT"].role == "weight"
     none = np.zeros(0, dtype=np.int64)
     cells = ImputedCells(none, none, np.zeros((2, 0)), np.zeros(0), np.zeros(0))
-    with pytest.raises(InputError, match="Column 'WEIGHT' holds no usable weights"):
-        pooled_mean(Imputations(survey.table, cells, survey), "x", weights="WEIGHT")
+    pooled = pooled_mean(Imputations(survey.table, cells, survey), "x", weights="WEIGHT")
+    assert pooled.estimates[0] == pytest.approx(np.average(np.arange(75) % 7, weights=values[:75]))
+    assert str(pooled.counts) == "N = 75 of 80 respondents; left out: 5 blank weight"
 
 
 def small_result(names, n_rows=3):
@@ -328,7 +334,9 @@ def small_result(names, n_rows=3):
 
 
 def test_one_row_has_no_variance():
-    with pytest.raises(InputError, match=r"too few rows for a variance. Found: 1 rows"):
+    with pytest.raises(
+        InputError, match=r"too few respondents for a variance. Found: 1 used for x"
+    ):
         pooled_mean(small_result(["x"], n_rows=1), "x")
 
 

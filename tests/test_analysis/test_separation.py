@@ -59,7 +59,7 @@ def test_a_level_with_one_outcome_is_named(formula, family, scale, weights):
 
 
 def test_a_number_that_parts_the_outcomes_is_named():
-    with pytest.raises(InputError, match=r"draw 1.*tells the outcome with hardly an error"):
+    with pytest.raises(InputError, match=r"draw 1.*predicts the outcome with hardly an error"):
         _result(3).pool("I(age > 45) ~ age", family="binomial")
 
 

@@ -127,5 +127,5 @@ def test_pool_prints_a_table_and_json(both, capsys, monkeypatch):
 
 def test_pool_tells_what_is_wrong(both, tmp_path, capsys):
     message = refused(capsys, "pool", both[1], "--formula", "health ~ nobody")
-    assert "name 'nobody' is not defined" in message
+    assert "'nobody' named in the formula is not in this result" in message
     assert "holds no result" in refused(capsys, "pool", tmp_path, "--formula", "a ~ b")

@@ -3,19 +3,29 @@
 Input: imputations and what to estimate. Output: pooled estimates with honest intervals.
 """
 
+from tabsoda.analysis.crosstab import PooledTable, pooled_table
 from tabsoda.analysis.estimates import pooled_mean, pooled_proportions, pooled_total
+from tabsoda.analysis.groups import PooledGroups, pooled_by
 from tabsoda.analysis.models import pooled_model
 from tabsoda.analysis.pooled import PooledEstimates, WaldTest
 from tabsoda.analysis.pooling import pool
 from tabsoda.analysis.replicates import ReplicateWeights
+from tabsoda.analysis.rows import RowCounts
+from tabsoda.analysis.terms import TermLabel
 
 __all__ = [
     "PooledEstimates",
+    "PooledGroups",
+    "PooledTable",
     "ReplicateWeights",
+    "RowCounts",
+    "TermLabel",
     "WaldTest",
     "pool",
+    "pooled_by",
     "pooled_mean",
     "pooled_model",
     "pooled_proportions",
+    "pooled_table",
     "pooled_total",
 ]

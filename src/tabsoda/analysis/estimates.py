@@ -1,12 +1,14 @@
 """Means, totals and shares over all draws, with weights and replicate weights.
 
-Without replicate weights the variance is that of a sample drawn with replacement (as R's
-``svydesign(ids = ~1)`` has it); strata and clusters need replicate weights.
+Without weights the variance is that of a simple random sample of the respondents used. With weights
+it is that of a sample drawn with replacement (as R's ``svydesign(ids = ~1)`` has it), of which a
+subset is a domain; strata and clusters need replicate weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +16,28 @@ from numpy.typing import NDArray
 
 from tabsoda.analysis.pooling import Analysis, pool
 from tabsoda.analysis.replicates import ReplicateWeights
-from tabsoda.analysis.weights import Weights, row_weights
+from tabsoda.analysis.rows import with_weights
+from tabsoda.analysis.terms import TermLabel
+from tabsoda.analysis.variables import Variable, find_variable, written_levels
+from tabsoda.analysis.weights import Weights, notes_on_weights, row_weights
+from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError
+from tabsoda.schema.column import ColumnKind
 
 if TYPE_CHECKING:
     from tabsoda.analysis.pooled import PooledEstimates
     from tabsoda.imputations.imputations import Imputations
-    from tabsoda.schema.column import Column
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+# From values, shape (n_rows, k), the rows that count, and weights to estimates, shape (k,), and
+# each row's pull on them, shape (n_rows, k).
+Statistic = Callable[[Array, Mask, Array], tuple[Array, Array]]
 
 
-def pooled_mean(result: Imputations, column: str, *, weights: Any = None) -> PooledEstimates:
+def pooled_mean(
+    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+) -> PooledEstimates:
     """Pool the mean of a question among those it was put to.
 
     Parameters
@@ -34,122 +46,147 @@ def pooled_mean(result: Imputations, column: str, *, weights: Any = None) -> Poo
     column : str
         A continuous question, or a categorical one whose levels are numbers.
     weights : str, array or ReplicateWeights, optional
-        A column of the survey, or the weights themselves.
+        A column of the survey, or the weights themselves. Respondents with a blank weight are left
+        out.
+    where : str or array of bool, optional
+        A subset, such as ``"age >= 18 and sex == 2"``, or a mask of shape (n_rows,) or
+        (n_draws, n_rows). Decided draw by draw, since answers may be imputed.
+
+    Returns
+    -------
+    PooledEstimates
+        With ``counts``: how many respondents were used, and why others were not.
     """
-    numbers = _numbers(result, column)
-    return _pooled(result, lambda draw: numbers(draw)[:, None], (column,), weights, _ratio)
+    variable = _with_numbers(result, column)
+    pooled = _pooled(
+        result, variable, lambda d: variable.numbers(d)[:, None], (column,), weights, where, _ratio
+    )
+    return replace(pooled, kind="mean", notes=(*pooled.notes, *_note_on_codes(variable)))
 
 
-def pooled_total(result: Imputations, column: str, *, weights: Any = None) -> PooledEstimates:
-    """Pool the total of a question; whom it was not put to adds nothing.
+def pooled_total(
+    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+) -> PooledEstimates:
+    """Pool the total of a question; those it was not put to add nothing.
 
     Parameters are those of :func:`pooled_mean`.
     """
-    numbers = _numbers(result, column)
-    return _pooled(result, lambda draw: numbers(draw)[:, None], (column,), weights, _sum)
+    variable = _with_numbers(result, column)
+    pooled = _pooled(
+        result, variable, lambda d: variable.numbers(d)[:, None], (column,), weights, where, _sum
+    )
+    return replace(pooled, kind="total", notes=(*pooled.notes, *_note_on_codes(variable)))
 
 
-def pooled_proportions(result: Imputations, column: str, *, weights: Any = None) -> PooledEstimates:
+def pooled_proportions(
+    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+) -> PooledEstimates:
     """Pool the share of every level of a categorical question among those it was put to.
 
-    Parameters are those of :func:`pooled_mean`.
+    Intervals are made on the logit scale, so that they stay between 0 and 1; the share of a level
+    that everybody or nobody has gets the exact binomial one. Parameters are those of
+    :func:`pooled_mean`.
     """
-    position, described = _find(result, column)
+    variable = find_variable(result, column)
+    described = variable.column
     if not described.is_categorical:
         raise InputError(
-            "has no levels", column=column, found="continuous", expected="a categorical question"
+            "has no levels",
+            column=column,
+            found="a continuous column",
+            expected="a categorical question",
+            next_step="Ask for its mean instead",
         )
     levels = np.arange(described.n_levels)
 
     def indicators(draw: int) -> Array:
-        values = result.values(draw)[:, [position]]
-        return np.where(np.isnan(values), np.nan, values == levels)
+        return (variable.coded(draw)[:, None] == levels).astype(np.float64)
 
-    names = tuple(f"{column} = {described.describe_level(level)}" for level in described.levels)
-    return _pooled(result, indicators, names, weights, _ratio)
+    texts = [described.describe_level(level) for level in described.levels]
+    names = tuple(f"{column} = {text}" for text in texts)
+    pooled = _pooled(result, variable, indicators, names, weights, where, _ratio)
+    labels = tuple(TermLabel(text, column) for text in texts)
+    return replace(pooled, kind="share", labels=labels)
 
 
-def _ratio(values: Array, weights: Array) -> tuple[Array, Array]:
-    """Return weighted means over the rows with values, and each row's pull on them."""
-    asked = ~np.isnan(values[:, 0])
-    share = np.where(asked, weights, 0.0) / weights[asked].sum()
-    filled = np.where(asked[:, None], values, 0.0)
+def _ratio(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
+    """Return weighted means over the rows that count, and each row's pull on them."""
+    share = np.where(counted, weights, 0.0)
+    share = share / share.sum()
+    filled = np.where(counted[:, None], values, 0.0)
     means = share @ filled
     return means, share[:, None] * (filled - means)
 
 
-def _sum(values: Array, weights: Array) -> tuple[Array, Array]:
+def _sum(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
     """Return weighted sums, and each row's part in them."""
-    parts = weights[:, None] * np.where(np.isnan(values), 0.0, values)
+    parts = weights[:, None] * np.where(counted[:, None], values, 0.0)
     return parts.sum(axis=0), parts
 
 
 def _pooled(
     result: Imputations,
+    variable: Variable,
     values_of: Callable[[int], Array],
     names: tuple[str, ...],
     weights: Any,
-    statistic: Callable[[Array, Array], tuple[Array, Array]],
+    where: Any,
+    statistic: Statistic,
 ) -> PooledEstimates:
     found = row_weights(result, weights)
-    analyses = []
-    for draw in range(1, len(result) + 1):
-        values = values_of(draw)
-        if np.isnan(values[:, 0]).all():
-            raise InputError("holds no answer", column=names[0], found=f"none in draw {draw}")
-        analyses.append(_analysis(values, found, names, statistic))
-    return pool(analyses, notes=notes_on_weights(found))
+    rows = with_weights(selected_rows(result, where), found).answered([variable])
+    rows.check_not_empty(variable.column.name)
+    analyses = [
+        _analysis(values_of(draw), rows.counted[draw - 1], found, names, statistic)
+        for draw in range(1, len(result) + 1)
+    ]
+    return replace(pool(analyses, notes=notes_on_weights(found)), counts=rows.counts())
 
 
 def _analysis(
     values: Array,
+    counted: Mask,
     weights: Weights | None,
     names: tuple[str, ...],
-    statistic: Callable[[Array, Array], tuple[Array, Array]],
+    statistic: Statistic,
 ) -> Analysis:
     if isinstance(weights, ReplicateWeights):
-        estimates, covariance = weights.estimate(lambda w: statistic(values, w)[0])
+        estimates, covariance = weights.estimate(lambda w: statistic(values, counted, w)[0])
         return Analysis(estimates, covariance, names, weights.df)
-    n = values.shape[0]
+    n = int(counted.sum())
     if n < 2:
         raise InputError(
-            "There are too few rows for a variance", found=f"{n} rows", expected="2 or more"
+            "There are too few respondents for a variance",
+            found=f"{n} used for {names[0]}",
+            expected="2 or more",
+            next_step="Widen the subset or the groups",
         )
-    estimates, pulls = statistic(values, np.ones(n) if weights is None else weights)
+    if weights is None:
+        # A mean of the respondents used; a total of all, of whom the others have zero.
+        sample = counted if statistic is _ratio else np.ones(len(values), dtype=bool)
+        weights = np.ones(len(values))
+    else:
+        sample = ~np.isnan(weights)
+    estimates, pulls = statistic(values[sample], counted[sample], weights[sample])
+    n_sample = int(sample.sum())
     away = pulls - pulls.mean(axis=0)
-    return Analysis(estimates, n / (n - 1) * away.T @ away, names, float(n - 1))
+    return Analysis(estimates, n_sample / (n_sample - 1) * away.T @ away, names, float(n - 1))
 
 
-def notes_on_weights(weights: Weights | None) -> tuple[str, ...]:
-    """Say what kind of weights the variance rests on."""
-    if isinstance(weights, ReplicateWeights):
-        return (f"Weighted; variance from {weights.replicates.shape[1]} replicate weights.",)
-    return () if weights is None else ("Weighted; variance without strata and clusters.",)
-
-
-def _numbers(result: Imputations, name: str) -> Callable[[int], Array]:
-    """Return what gives a question's answers in a draw as numbers, NaN where there is none."""
-    position, column = _find(result, name)
-    if not column.is_categorical:
-        return lambda draw: result.values(draw)[:, position]
-    if any(isinstance(level, str) for level in column.levels):
+def _with_numbers(result: Imputations, name: str) -> Variable:
+    variable = find_variable(result, name)
+    if not variable.has_numbers():
         raise InputError(
-            "has levels that are no numbers",
+            "has levels that are not numbers",
             column=name,
-            found=repr(next(level for level in column.levels if isinstance(level, str))),
-            next_step="Ask for proportions instead",
+            found=written_levels(variable.column),
+            next_step="Ask for the shares of its levels instead",
         )
-    codes = np.array([*column.levels, np.nan], dtype=np.float64)
-
-    def numbers(draw: int) -> Array:
-        values = result.values(draw)[:, position]
-        return codes[np.where(np.isnan(values), -1, values).astype(np.int64)]
-
-    return numbers
+    return variable
 
 
-def _find(result: Imputations, name: str) -> tuple[int, Column]:
-    if name not in result.table.names:
-        raise InputError("is no question of this result", column=name)
-    position = result.table.names.index(name)
-    return position, result.table.columns[position]
+def _note_on_codes(variable: Variable) -> tuple[str, ...]:
+    column = variable.column
+    if column.kind is not ColumnKind.NOMINAL or set(column.levels) <= {0, 1}:
+        return ()
+    return (f"{column.name} is nominal: its codes are taken as numbers. Its shares say more.",)

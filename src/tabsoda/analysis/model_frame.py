@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tabsoda.analysis.variables import find_variable
+from tabsoda.analysis.weights import published_numbers
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Column, ColumnKind
 
@@ -15,17 +18,19 @@ if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
 
 
-def model_frame(result: Imputations, number: int) -> Any:
+def model_frame(result: Imputations, number: int, names: Sequence[str] | None = None) -> Any:
     """Return draw ``number`` (from 1) as a pandas frame.
 
     Continuous questions, and ordinals whose levels are numbers, are numbers; nominals and
     questions with texts as levels are categories in the order of the description. A skip is
-    blank. Ids, weights and design columns are as published.
+    blank. Ids, weights and design columns are as published, with codes for "no answer" blank.
 
     Parameters
     ----------
     result : Imputations
     number : int
+    names : sequence of str, optional
+        The columns that are wanted; all where absent.
 
     Returns
     -------
@@ -33,24 +38,26 @@ def model_frame(result: Imputations, number: int) -> Any:
     """
     import pandas as pd
 
-    values = result.values(number)
+    wanted = None if names is None else set(names)
     columns: dict[str, Any] = {}
     if result.survey is not None:
-        asked = set(result.table.names)
+        questions = set(result.table.names)
         for series in result.survey.frame:
-            if series.name not in asked:
-                columns[series.name] = _as_published(series)
-    for position, column in enumerate(result.table.columns):
-        columns[column.name] = _answers(column, values[:, position])
+            if series.name not in questions and (wanted is None or series.name in wanted):
+                columns[series.name] = _as_published(result, series)
+    for column in result.table.columns:
+        if wanted is None or column.name in wanted:
+            coded = find_variable(result, column.name).coded(number)
+            columns[column.name] = _answers(column, coded)
     return pd.DataFrame(columns)
 
 
-def _as_published(series: pl.Series) -> Any:
-    import polars as pl
-
+def _as_published(result: Imputations, series: pl.Series) -> Any:
     if series.dtype.is_numeric():
-        return series.cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return np.array(series.to_list(), dtype=object)
+        return published_numbers(result, series.name)
+    texts = np.array(series.to_list(), dtype=object)
+    texts[np.isnan(find_variable(result, series.name).coded(1))] = None
+    return texts
 
 
 def _answers(column: Column, values: Any) -> Any:

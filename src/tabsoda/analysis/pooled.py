@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from tabsoda.analysis.rubin import (
     barnard_rubin,
+    extreme_share_interval,
+    logit_interval,
     missing_information,
     missing_share,
     relative_increase,
@@ -23,7 +25,12 @@ from tabsoda.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+    from tabsoda.analysis.rows import RowCounts
+    from tabsoda.analysis.terms import TermLabel
+
 Array = NDArray[np.float64]
+# Kinds of estimates that are logarithms, and shown as ratios.
+RATIOS = ("odds ratio", "rate ratio", "ratio")
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,14 @@ class PooledEstimates:
     complete_df : float
         Degrees of freedom had nothing been missing.
     notes : tuple of str
-        What a reader should know: rows left out, weights used.
+        What a reader should know, such as the weights used.
+    labels : tuple of TermLabel
+        How the names read for people, one per estimate; empty where they are the names.
+    counts : RowCounts or None
+        How many respondents were used in every draw, and why others were left out.
+    kind : str
+        ``"estimate"``, ``"mean"``, ``"total"`` or ``"share"``; or ``"odds ratio"``,
+        ``"rate ratio"`` or ``"ratio"``, where ``estimates`` are logarithms of what is shown.
 
     Examples
     --------
@@ -80,6 +94,14 @@ class PooledEstimates:
     n_draws: int
     complete_df: float = np.inf
     notes: tuple[str, ...] = field(default=())
+    labels: tuple[TermLabel, ...] = ()
+    counts: RowCounts | None = None
+    kind: str = "estimate"
+
+    @property
+    def label_texts(self) -> tuple[str, ...]:
+        """Labels in one piece each, or the names where there are none."""
+        return tuple(map(str, self.labels)) or self.names
 
     @property
     def covariance(self) -> Array:
@@ -125,13 +147,23 @@ class PooledEstimates:
         return np.asarray(2 * stats.t.sf(np.abs(self.statistics), self.df))
 
     def intervals(self, level: float = 0.95) -> Array:
-        """Return lower and upper ends, shape (k, 2)."""
+        """Return lower and upper ends, shape (k, 2); of shares, made on the logit scale."""
         from scipy import stats
 
         if not 0 < level < 1:
             raise InputError("The level is not usable", found=str(level), expected="0 to 1")
-        reach = stats.t.ppf((1 + level) / 2, self.df) * self.std_errors
-        return np.column_stack([self.estimates - reach, self.estimates + reach])
+        quantiles = stats.t.ppf((1 + level) / 2, self.df)
+        reach = quantiles * self.std_errors
+        ends = np.column_stack([self.estimates - reach, self.estimates + reach])
+        if self.kind == "share":
+            inner = (self.estimates > 0) & (self.estimates < 1)
+            ends[inner] = logit_interval(
+                self.estimates[inner], self.std_errors[inner], quantiles[inner]
+            )
+            for place in np.flatnonzero(~inner):
+                n = self.complete_df + 1 if self.counts is None else float(self.counts.used.min())
+                ends[place] = extreme_share_interval(float(self.estimates[place]), n, level)
+        return ends
 
     def wald_test(self, names: Sequence[str] | None = None) -> WaldTest:
         """Test that several estimates are all zero.
@@ -171,13 +203,18 @@ class PooledEstimates:
         return WaldTest(statistic, float(k), df, float(p_value))
 
     def table(self, level: float = 0.95) -> pl.DataFrame:
-        """Return one row an estimate, with everything Rubin's rules tell of it."""
+        """Return a row per estimate, with everything that Rubin's rules say about it.
+
+        Where ``kind`` is a ratio, ``estimate``, ``low`` and ``high`` are on the log scale, and
+        ``ratio``, ``ratio_low`` and ``ratio_high`` are added.
+        """
         import polars as pl
 
         ends = self.intervals(level)
-        return pl.DataFrame(
+        frame = pl.DataFrame(
             {
                 "term": list(self.names),
+                "label": list(self.label_texts),
                 "estimate": self.estimates,
                 "std_error": self.std_errors,
                 "statistic": self.statistics,
@@ -193,6 +230,12 @@ class PooledEstimates:
                 "missing_information": self.missing_information,
             }
         )
+        if self.kind not in RATIOS:
+            return frame
+        ratios = {"ratio": self.estimates, "ratio_low": ends[:, 0], "ratio_high": ends[:, 1]}
+        return frame.with_columns(
+            pl.Series(name, np.exp(values)) for name, values in ratios.items()
+        )
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Return the table and its circumstances, ready for JSON."""
@@ -207,6 +250,8 @@ class PooledEstimates:
             "imputations": self.n_draws,
             "complete_df": float(self.complete_df) if np.isfinite(self.complete_df) else None,
             "level": level,
+            "kind": self.kind,
+            "n": None if self.counts is None else self.counts.to_dict(),
             "estimates": rows,
             "notes": list(self.notes),
         }
@@ -217,16 +262,17 @@ class PooledEstimates:
         return pooled_text(self)
 
     def _repr_html_(self) -> str:
-        from tabsoda.analysis.text import HEADER, headline, shown_rows
+        from tabsoda.analysis.text import header, headline, shown_rows
 
         def row(cells: Sequence[str], tag: str) -> str:
             inner = "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
             return f"<tr>{inner}</tr>"
 
         body = "".join(row(cells, "td") for cells in shown_rows(self))
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        caption = html.escape(headline(self))
+        lines = self.notes if self.counts is None else (str(self.counts), *self.notes)
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+        caption, heads = html.escape(headline(self)), row(("", *header(self.kind)), "th")
         return (
-            f"<table><caption>{caption}</caption><thead>{row(HEADER, 'th')}</thead>"
+            f"<table><caption>{caption}</caption><thead>{heads}</thead>"
             f"<tbody>{body}</tbody></table>{notes}"
         )

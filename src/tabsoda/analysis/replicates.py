@@ -145,7 +145,7 @@ def as_vector(values: Any) -> Array:
     try:
         vector = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError("The weights are no numbers", found=str(error)) from error
+        raise InputError("The weights are not numbers", found=str(error)) from error
     return vector.ravel()
 
 
@@ -155,7 +155,7 @@ def as_matrix(values: Any) -> Array:
     try:
         return np.array(values, dtype=np.float64, ndmin=2)
     except (TypeError, ValueError) as error:
-        raise InputError("The replicate weights are no numbers", found=str(error)) from error
+        raise InputError("The replicate weights are not numbers", found=str(error)) from error
 
 
 def check_weights(weights: Array) -> None:
@@ -163,8 +163,8 @@ def check_weights(weights: Array) -> None:
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError(
             "The weights are not usable",
-            found=f"{int((~np.isfinite(weights) | (weights < 0)).sum())} negative or blank",
-            expected="numbers of 0 or more",
+            found=f"{int((~np.isfinite(weights) | (weights < 0)).sum())} negative or not finite",
+            expected="numbers of 0 or more; 0 for respondents who do not count",
         )
     if not (weights > 0).any():
         raise InputError("The weights are all zero")

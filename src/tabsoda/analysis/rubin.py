@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# With no variance between draws the degrees of freedom would be infinite; mice has this floor, too.
+# Below this share the draws differ by rounding alone.
+_ROUNDING = 1e-12
+# The formulas divide by the share; mice has this floor, too.
 _SMALLEST_SHARE = 1e-4
 
 
@@ -40,19 +42,57 @@ def barnard_rubin(share: Array, n_draws: int, complete_df: float = np.inf) -> Ar
     complete_df : float
         Degrees of freedom had nothing been missing; infinite gives Rubin's old formula.
 
+    Notes
+    -----
+    Where the draws do not differ, nothing is missing, and the result is ``complete_df``.
+
     Examples
     --------
     >>> barnard_rubin(np.array([0.5]), 5).tolist()
     [16.0]
-    >>> barnard_rubin(np.array([0.5]), 5, 20.0).round(3).tolist()
-    [5.813]
+    >>> barnard_rubin(np.array([0.5, 0.0]), 5, 20.0).round(3).tolist()
+    [5.813, 20.0]
     """
-    share = np.maximum(share, _SMALLEST_SHARE)
-    old = (n_draws - 1) / share**2
-    if np.isinf(complete_df):
-        return np.asarray(old)
-    observed = (complete_df + 1) / (complete_df + 3) * complete_df * (1 - share)
-    return np.asarray(old * observed / (old + observed))
+    floored = np.maximum(share, _SMALLEST_SHARE)
+    df = (n_draws - 1) / floored**2
+    if np.isfinite(complete_df):
+        observed = (complete_df + 1) / (complete_df + 3) * complete_df * (1 - floored)
+        df = df * observed / (df + observed)
+    return np.where(share <= _ROUNDING, complete_df, df)
+
+
+def logit_interval(shares: Array, std_errors: Array, quantiles: Array) -> Array:
+    """Return intervals of shares made on the logit scale, shape (k, 2); they stay in 0 to 1.
+
+    Parameters
+    ----------
+    shares, std_errors : ndarray of float64, shape (k,)
+        Shares strictly between 0 and 1.
+    quantiles : ndarray of float64, shape (k,)
+        Of the t distribution.
+
+    Examples
+    --------
+    >>> logit_interval(np.array([0.02]), np.array([0.01]), np.array([1.96])).round(4).tolist()
+    [[0.0075, 0.0526]]
+    """
+    centre = np.log(shares / (1 - shares))
+    reach = quantiles * std_errors / (shares * (1 - shares))
+    ends = np.column_stack([centre - reach, centre + reach])
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-ends))
+
+
+def extreme_share_interval(share: float, n: float, level: float) -> tuple[float, float]:
+    """Return the exact binomial interval (Clopper and Pearson) of a share of 0 or 1 among n.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in extreme_share_interval(0.0, 30, 0.95)]
+    [0.0, 0.116]
+    """
+    reach = 1 - ((1 - level) / 2) ** (1 / n)
+    return (0.0, reach) if share < 0.5 else (1 - reach, 1.0)
 
 
 def missing_information(increase: Array, df: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.analysis.replicates import ReplicateWeights, as_vector, check_weights
+from tabsoda.analysis.variables import unknown_column
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Code
@@ -19,13 +20,14 @@ Weights = NDArray[np.float64] | ReplicateWeights
 
 
 def row_weights(result: Imputations, weights: Any) -> Weights | None:
-    """Return the weights that are meant.
+    """Return the weights that are meant; NaN where a respondent has none.
 
     Parameters
     ----------
     result : Imputations
     weights : None, str, array or ReplicateWeights
-        The name of a column of the survey, or the weights themselves.
+        The name of a column of the survey, or the weights themselves. Respondents with a blank
+        weight are left out of the analysis.
     """
     if weights is None:
         return None
@@ -35,14 +37,14 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
     if not isinstance(found, ReplicateWeights):
         found = as_vector(found)
         try:
-            check_weights(found)
+            check_weights(found[~np.isnan(found)])
         except InputError as error:
             column = weights if isinstance(weights, str) else None
             raise InputError(
-                "holds no usable weights" if column else error.problem,
+                "has no usable weights" if column else error.problem,
                 column=column,
                 found=error.found,
-                expected="numbers of 0 or more, not all zero",
+                expected="numbers of 0 or more, not all zero; blank for those to leave out",
             ) from error
     rows = found.weights.size if isinstance(found, ReplicateWeights) else found.size
     if rows != result.table.shape[0]:
@@ -54,17 +56,25 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
     return found
 
 
+def notes_on_weights(weights: Weights | None) -> tuple[str, ...]:
+    """Say what kind of weights the variance rests on."""
+    if isinstance(weights, ReplicateWeights):
+        return (f"Weighted; variance from {weights.replicates.shape[1]} replicate weights.",)
+    return () if weights is None else ("Weighted; variance without strata and clusters.",)
+
+
 def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
     """Return a numeric column of the survey, NaN where it is blank; it is not imputed."""
     frame = None if result.survey is None else result.survey.frame
-    if frame is None or name not in frame.columns:
+    if frame is None:
         raise InputError(
-            "is not in the survey",
+            "cannot be used as weights",
             column=name,
-            expected="a column of the survey"
-            if frame is not None
-            else "an array: this result came from a plain array, which has no names",
+            found="a result of a plain array, which has no names",
+            expected="the weights as an array",
         )
+    if name not in frame.columns:
+        raise unknown_column(name, frame.columns, "weights")
     import polars as pl
 
     series = frame[name]
@@ -73,7 +83,7 @@ def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
         wrong = texts.is_not_null() & texts.cast(pl.Float64, strict=False).is_null()
         rows = wrong.arg_true()
         raise InputError(
-            "holds texts",
+            "has texts",
             column=name,
             found=f"{texts[rows[0]]!r} in row {rows[0] + 1}, {len(rows):,} such cells"
             if len(rows)
@@ -81,6 +91,16 @@ def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
             expected="numbers throughout",
             next_step="Correct them in the file, and impute again",
         )
+    return published_numbers(result, name)
+
+
+def published_numbers(result: Imputations, name: str) -> NDArray[np.float64]:
+    """Return a numeric column as published, NaN where it is blank or has a code for no answer."""
+    import polars as pl
+
+    if result.survey is None:
+        raise unknown_column(name, result.table.names)
+    series = result.survey.frame[name]
     numbers = series.cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
     codes = [as_number(code) for code in _codes_of_no_answer(result, name)]
     numbers[np.isin(numbers, [code for code in codes if code is not None])] = np.nan

@@ -34,7 +34,7 @@ _VERBS = {
     "impute": "Impute the missing answers.",
     "report": "Write a report on imputations.",
     "diagnose": "Hide some answers, and see how well imputing finds them.",
-    "pool": "Fit a regression to every imputation, and pool.",
+    "pool": "Pool models, means, shares and tables over all imputations.",
     "export": "Write imputations for Stata, R, SPSS, SAS, CSV or Parquet.",
     "evaluate": "Compare methods on a survey.",
     "demo": "Run the whole job on an embedded survey.",

@@ -1,60 +1,142 @@
-"""``tabsoda pool``: fit a model to every draw, and pool."""
+"""``tabsoda pool``: models, means, shares and tables over all draws, pooled."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.errors import InputError
 
 
 def pool(
     result: Path,
     /,
     *,
-    formula: str,
+    formula: str | None = None,
+    mean: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    share: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    table: tuple[str, str] | None = None,
+    where: str | None = None,
+    by: str | None = None,
     family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
-    weights: str | None = None,
+    exponentiate: Annotated[bool, Parameter(negative="")] = False,
+    weights: Annotated[str | None, Parameter(name=["--weights", "--weight"])] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """Fit a regression to every imputation and pool the coefficients by Rubin's rules.
+    """Analyse every imputation and pool the results by Rubin's rules.
 
-    Nominal questions are categories by themselves; ordinals whose answers are numbers are numbers
-    unless you write C(question). Skips are blank: whoever was not asked is left out.
+    Give one of --formula (a regression), --mean, --share (of every answer) and --table (row
+    percentages). Skips are blank: respondents who were not asked a question are left out, and N
+    says how many are used.
 
-    The fmi is the fraction of missing information: how much of what the data could tell about a
-    coefficient is lost with the missing answers.
+    The fmi is the fraction of missing information: how much of what the data could tell about an
+    estimate is lost with the missing answers.
 
     Parameters
     ----------
     result
         The output folder of tabsoda impute.
     formula
-        Outcome ~ terms, such as "income ~ age + C(region)". An outcome of two answers is written
-        as a comparison: "I(smokes == 1) ~ age". Formulas are code: use none you do not trust.
+        Outcome ~ terms, such as "income ~ age + C(region)". Nominal questions are categories by
+        themselves; ordinals whose answers are numbers are numbers unless you write C(question). An
+        outcome of two answers is written as a comparison: "I(smokes == 1) ~ age". Besides columns
+        a formula may hold arithmetic, comparisons, log, exp, sqrt, bs (splines) and the like.
+    mean
+        Questions whose means are wanted.
+    share
+        Questions whose answers' shares are wanted.
+    table
+        Two questions, rows and columns of a cross table in per cent of its rows.
+    where
+        Only respondents who meet a condition, such as "AGE >= 18 and SEX == 2". Decided in every
+        draw, since answers may be imputed.
+    by
+        A column: everything is estimated in each of its groups, formed anew in every draw.
     family
         gaussian for numbers, binomial for yes or no, poisson for counts.
+    exponentiate
+        Show odds ratios (binomial) or rate ratios (poisson).
     weights
-        A column with the weights of the respondents; standard errors are then robust.
+        A column with the weights of the respondents; standard errors are then robust. Respondents
+        with a blank weight are left out.
     as_json
         Write the result as JSON.
     """
-    from tabsoda.analysis import pooled_model
-    from tabsoda.analysis.model_frame import require_analysis_extra
-    from tabsoda.analysis.text import pooled_text
+    from tabsoda.analysis.results_text import results_text
     from tabsoda.imputations.result_folder import load_result
 
-    require_analysis_extra()
-    with progress("Reading") as told:
-        told(0, 1, "")
+    wanted = _wanted(formula, mean, share, table)
+    if formula is None and (exponentiate or family != "gaussian"):
+        raise InputError(
+            "--family and --exponentiate are for models",
+            next_step="Leave them out, or give a --formula",
+        )
+    with progress("Reading") as report:
+        report(0, 1, "")
         found = load_result(result)
-    with progress("Fitting") as told:
-        pooled = pooled_model(found, formula, family=family, weights=weights, report=told)
+    options: dict[str, Any] = {"weights": weights, "where": where}
+    with progress("Estimating") as report:
+        if formula is not None:
+            options |= {"family": family, "exponentiate": exponentiate, "report": report}
+        parts = [_estimated(found, by, function, names, options) for function, names in wanted]
+    asked = {"weights": weights, "where": where, "by": by}
+    if formula is not None:
+        asked = {"formula": formula, "family": family, **asked}
     if as_json:
-        emit_json({"formula": formula, "family": family, "weights": weights, **pooled.to_dict()})
+        shown = [part.to_dict() for part in parts]
+        emit_json(asked | (shown[0] if formula is not None else {"results": shown}))
         return
     console = output()
-    console.print(f"{formula} ({family})", markup=False, soft_wrap=True)
-    console.print(pooled_text(pooled, console.width), markup=False, no_wrap=True, crop=False)
+    text = "\n".join([*_asked_lines(asked), results_text(parts, console.width)])
+    console.print(text, markup=False, no_wrap=True, crop=False)
+
+
+def _wanted(
+    formula: str | None,
+    mean: tuple[str, ...],
+    share: tuple[str, ...],
+    table: tuple[str, str] | None,
+) -> list[tuple[Callable[..., Any], tuple[str, ...]]]:
+    """Return the functions to call, each with the names it is called with."""
+    from tabsoda.analysis import pooled_mean, pooled_model, pooled_proportions, pooled_table
+
+    choices = {
+        "--formula": [(pooled_model, (formula,))] if formula is not None else [],
+        "--mean": [(pooled_mean, (name,)) for name in mean],
+        "--share": [(pooled_proportions, (name,)) for name in share],
+        "--table": [(pooled_table, table)] if table is not None else [],
+    }
+    given = [name for name, wanted in choices.items() if wanted]
+    if len(given) != 1:
+        raise InputError(
+            "Exactly one kind of estimate is made at a time",
+            found=" and ".join(given) or "nothing to estimate",
+            expected='--formula "KILOS ~ AGE", --mean AGE, --share SEX or --table SEX SMOKES',
+        )
+    return choices[given[0]]  # type: ignore[return-value]
+
+
+def _estimated(
+    found: Any,
+    by: str | None,
+    function: Callable[..., Any],
+    names: tuple[str, ...],
+    options: dict[str, Any],
+) -> Any:
+    from tabsoda.analysis import pooled_by
+
+    if by is None:
+        return function(found, *names, **options)
+    return pooled_by(found, by, function, *names, **options)
+
+
+def _asked_lines(asked: dict[str, str | None]) -> list[str]:
+    """Repeat above the table what was asked for."""
+    lines = [f"{asked['formula']} ({asked['family']})"] if "formula" in asked else []
+    if asked["where"] is not None:
+        lines.append(f"Where {asked['where']}")
+    return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
+    from tabsoda.analysis.groups import PooledGroups
     from tabsoda.analysis.pooled import PooledEstimates
     from tabsoda.imputer import TabSODAImputer
 
@@ -160,7 +161,13 @@ class Imputations:
         return [analysis(self._as_put_in(without_codes(self, number))) for number in numbers]
 
     def pool(
-        self, model: str | Callable[[Any], Any], *, family: str = "gaussian", weights: Any = None
+        self,
+        model: str | Callable[[Any], Any],
+        *,
+        family: str = "gaussian",
+        weights: Any = None,
+        where: Any = None,
+        exponentiate: bool = False,
     ) -> PooledEstimates:
         """Analyse every draw and pool the results by Rubin's rules.
 
@@ -171,20 +178,45 @@ class Imputations:
             :func:`tabsoda.analysis.pooled_model`); or a function that takes a completed table
             and returns a fitted model, or a pair of estimates and variances.
         family : {"gaussian", "binomial", "poisson"}
-            For a formula.
+            For a formula, as are the parameters below.
         weights : str, array or ReplicateWeights, optional
-            For a formula.
+        where : str or array of bool, optional
+            A subset, such as ``"age >= 18 and sex == 2"``.
+        exponentiate : bool
+            Show odds ratios or rate ratios.
         """
         from tabsoda.analysis import pool, pooled_model
 
         if isinstance(model, str):
-            return pooled_model(self, model, family=family, weights=weights)
-        if weights is not None:
-            raise InputError(
-                "Weights are for formulas",
-                next_step="Let the function use them: its table has the weights' column",
+            return pooled_model(
+                self, model, family=family, weights=weights, where=where, exponentiate=exponentiate
             )
-        return pool(self.apply(model))
+        if weights is not None or where is not None or exponentiate:
+            raise InputError(
+                "Weights, where and exponentiate are for formulas",
+                next_step="Let the function use them: its table has all columns of the survey",
+            )
+        pooled = pool(self.apply(model))
+        if np.isfinite(pooled.complete_df):
+            return pooled
+        # A function need not say how many respondents it used: all of them at most.
+        df = max(self.table.shape[0] - len(pooled.names), 1)
+        return replace(pooled, complete_df=float(df))
+
+    def pool_by(self, by: str, formula: str, **options: Any) -> PooledGroups:
+        """Fit a model in every group of respondents and pool; a mapping from level to estimates.
+
+        Parameters
+        ----------
+        by : str
+            A categorical question, or a column of few values; groups are formed in every draw.
+        formula : str
+        **options
+            As in :meth:`pool`. For means, shares and tables see :func:`tabsoda.analysis.pooled_by`.
+        """
+        from tabsoda.analysis import pooled_by, pooled_model
+
+        return pooled_by(self, by, pooled_model, formula, **options)
 
     def export(self, to: str, folder: str | Path, *, force: bool = False) -> list[Path]:
         """Write all draws for another program; see :func:`tabsoda.exchange.export`.

@@ -1,0 +1,123 @@
+"""Formulas calculate and do nothing else; terms read as the survey's own labels."""
+
+import numpy as np
+import pytest
+
+from tabsoda.analysis import pooled_model
+from tabsoda.analysis.formula import check_formula
+from tabsoda.errors import InputError
+
+CODE = [
+    "__import__('os').system('touch {path}')",
+    "I(__import__('os').system('touch {path}'))",
+    "open('{path}', 'w')",
+    "I(open('{path}', 'w'))",
+    "C(age, open('{path}', 'w'))",
+    "C(age, levels=open('{path}', 'w'))",
+    "np.load('{path}')",
+    "np.savetxt('{path}', age)",
+    "np.lib.format.open('{path}', 'w')",
+    "I((lambda: open('{path}', 'w'))())",
+    "I([open('{path}', 'w') for x in [1]])",
+    "I(age.tofile('{path}'))",
+    "Q('age').tofile('{path}')",
+    "Q(open('{path}', 'w'))",
+    "Q('__import__')('os')",
+    "I(f\"{{open('{path}', 'w')}}\")",
+    "I(eval(\"open('{path}', 'w')\"))",
+    "bs(age, *open('{path}', 'w'))",
+    "bs(age, **{{'df': open('{path}', 'w')}})",
+    "I(age if open('{path}', 'w') else 1)",
+    "I(age[open('{path}', 'w')])",
+    "I(age ** 9 ** 9 ** 9)",
+    "I(9 ** 999999999 * age)",
+    "np",
+    "C",
+    "log",
+]
+
+
+@pytest.mark.parametrize("side", ["age ~ {}", "{} ~ age"])
+@pytest.mark.parametrize("term", CODE)
+def test_formulas_execute_no_code(term, side, result, tmp_path):
+    path = tmp_path / "made"
+    with pytest.raises(InputError):
+        pooled_model(result, side.format(term.format(path=path)))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "age ~ np.log(cigarettes) + sqrt(health)",
+        "age ~ bs(cigarettes, df=4, degree=3) + center(health)",
+        "age ~ I(health ** 2) + I(-weight) * smokes + health:region",
+        "age ~ C(health, Treatment(2)) + C(region, Sum)",
+        "age ~ I((health > 2) & (weight < 1.5)) - 1",
+        "I(region == 'north') ~ (health + smokes) ** 2",
+        "log(age + 1) ~ np.minimum(health, 3) + Q('weight')",
+        "age ~ 1",
+    ],
+)
+def test_formulas_that_calculate_are_fitted(formula, result):
+    assert np.isfinite(pooled_model(result, formula).estimates).all()
+
+
+def test_columns_are_named_once_and_unknown_ones_with_near_matches():
+    names = check_formula("Y ~ A + log(A):C(B) + Q('odd name')", ["Y", "A", "B", "odd name"])
+    assert names == ("Y", "A", "B", "odd name")
+    with pytest.raises(InputError, match=r"'incme' named in the formula .* Did you mean INCOME"):
+        check_formula("incme ~ AGE", ["INCOME", "AGE"])
+
+
+def labels_of(result, formula, **options):
+    return [str(label) for label in pooled_model(result, formula, **options).labels]
+
+
+def test_levels_are_compared_with_their_reference(result):
+    assert labels_of(result, "age ~ smokes + region") == [
+        "Intercept",
+        "smokes: 2 'No' (vs 1 'Yes')",
+        "region: south (vs north)",
+        "region: west (vs north)",
+    ]
+    assert labels_of(result, "age ~ C(health, Treatment(2))") == [
+        "Intercept",
+        "health: 1 (vs 2)",
+        "health: 3 (vs 2)",
+        "health: 4 (vs 2)",
+    ]
+    assert labels_of(result, "age ~ 0 + smokes") == ["smokes: 1 'Yes'", "smokes: 2 'No'"]
+    assert labels_of(result, "age ~ smokes * health + I(health > 2) + I(health ** 2)") == [
+        "Intercept",
+        "smokes: 2 'No' (vs 1 'Yes')",
+        "health > 2",
+        "health",
+        "smokes 2 'No' × health",
+        "health ** 2",
+    ]
+
+
+def test_raw_terms_stay_beside_the_labels(result):
+    pooled = pooled_model(result, "age ~ smokes")
+    assert pooled.names == ("Intercept", "smokes[T.2]")
+    table = pooled.table()
+    assert table["term"].to_list() == ["Intercept", "smokes[T.2]"]
+    assert table["label"].to_list() == ["Intercept", "smokes: 2 'No' (vs 1 'Yes')"]
+    assert pooled.wald_test(["smokes[T.2]"]).df_numerator == 1
+
+
+@pytest.mark.parametrize(
+    ("formula", "options", "message"),
+    [
+        ("I(age * 0) ~ health", {}, r"The outcome I\(age \* 0\) is constant in draw 1"),
+        ("age ~ health", {"where": "age == 40"}, "rows without a blank|is constant"),
+        ("health ~ age", {"family": "binomial"}, r"The outcome health .* I\(health == 4\)"),
+        ("smokes ~ age", {}, r"levels 1 'Yes', 2 'No'.*I\(smokes == 1\)"),
+        ("age ~ health", {"where": "age > 500"}, "Nobody is left.*80 outside the subset"),
+        ("age ~ health", {"exponentiate": True}, "not logarithms of ratios"),
+    ],
+)
+def test_outcomes_and_subsets_that_cannot_be_fitted(formula, options, message, result):
+    with pytest.raises(InputError, match=message):
+        pooled_model(result, formula, **options)
