@@ -139,6 +139,21 @@ def test_labels_at_the_end_of_a_scale_are_answers_and_codes_apart_are_not(labels
     assert special_codes([], ColumnHints(level_labels=labels)) == expected
 
 
+def test_labels_beside_yes_and_no_and_codes_far_from_the_scale():
+    not_sure = ColumnHints(level_labels={1: "Yes", 2: "No", 3: "Not sure"})
+    assert special_codes([], not_sure) == {3: Reason.DONT_KNOW}
+    partly = ColumnHints(level_labels={1: "Yes", 2: "No", 3: "Don't know or other"})
+    assert special_codes([], partly) == {}
+    middle = ColumnHints(level_labels=dict(enumerate(["For", "Rather for", "Not sure", "Against"])))
+    assert special_codes([], middle) == {}
+    labels = {1: "Well", 2: "Badly", 99: "Refused", 998: "Did not follow", 999: "No answer to this"}
+    pew = ColumnHints(level_labels=labels)
+    assert special_codes([], pew) == {99: Reason.REFUSED, 999: Reason.BLANK}
+    assert doubtful_labels(pew) == {998: None}
+    ends = {1: "Nada", 7: "Mucho", 97: "[NO LEER] Otras respuestas"}
+    assert doubtful_labels(ColumnHints(level_labels=ends)) == {}
+
+
 def test_labels_that_may_mean_no_answer_are_flagged_unless_they_belong_to_the_scale():
     assert not doubtful_labels(ColumnHints(level_labels=dict(enumerate(AGREEMENT, 1))))
     assert list(doubtful_labels(ColumnHints(level_labels={1: "Ja", 2: "Trifft nicht zu"}))) == [2]
@@ -146,7 +161,8 @@ def test_labels_that_may_mean_no_answer_are_flagged_unless_they_belong_to_the_sc
 
 def test_texts_that_say_there_is_no_answer_are_codes_and_words_for_blank_stay_blank():
     frame = pl.DataFrame({"q": ["Yes", "No", "Don't know", "Refused", "N/A", "Never"] * 5})
-    survey = read_survey(frame)
+    survey = read_survey(frame.with_columns(r=pl.Series(["Yes", "No", "Not sure"] * 10)))
+    assert survey.schema["r"].special_codes == {"Not sure": Reason.DONT_KNOW}
     assert survey.schema["q"].special_codes == {
         "Don't know": Reason.DONT_KNOW,
         "Refused": Reason.REFUSED,

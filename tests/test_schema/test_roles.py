@@ -96,6 +96,7 @@ POSITIVE = [
     ("menage", "Numero menage", draw(1, 12), "ignore"),
     ("q9_text", "What should the town do?", TEXTS, "ignore"),
     ("q8_other", "Other brand", OTHERS, "ignore"),
+    ("q7_other", "", [f"text {row}" if row < 15 else None for row in range(ROWS)], "ignore"),
 ]
 NEGATIVE = [
     # name, label, values

@@ -177,11 +177,12 @@ def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: 
 
 
 def _log_doubts(column: Column, hints: ColumnHints, events: EventLog) -> None:
-    levels = CodeBook(column.levels)
-    doubtful = {c: why for c, why in doubtful_labels(hints).items() if levels.find(c) is not None}
+    if column.role is not ColumnRole.QUESTION:
+        return
+    doubtful = doubtful_labels(hints)
     if doubtful:
         detail = ", ".join(
-            f"{code!r} {hints.level_labels[code]!r} ({why.value}?)"
+            f"{code!r} {hints.level_labels[code]!r} ({why.value if why else 'skip'}?)"
             for code, why in doubtful.items()
         )
         events.add(

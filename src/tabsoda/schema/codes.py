@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tabsoda.schema.column import Code
 
 # Texts that mean "nothing here" unless a description lists them.
-BLANK_WORDS = frozenset({"", ".", "na", "n/a", "#n/a", "nan", "null", "<na>"})
+BLANK_WORDS = frozenset({"", ".", "na", "n/a", "#n/a", "nan", "null", "<na>", "__na__"})
 
 
 def is_blank_word(value: object) -> bool:

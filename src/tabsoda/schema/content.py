@@ -90,8 +90,8 @@ def content_of(
     distinct = counted["value"].to_list()
     letters = sorted({tag for tag in tags if tag is not None}) if tags is not None else []
     # Only a few distinct values can be codes; a long list of measurements need not be searched.
-    candidates = [*letters, *_candidates(distinct, hints), *texts_without_answer(distinct, hints)]
-    special = special_codes(candidates, hints)
+    candidates = [*letters, *_candidates(distinct, hints)]
+    special = special_codes(candidates, hints, texts_without_answer(distinct, hints))
     book = CodeBook(special)
     count_of = {
         plain(value): count

@@ -25,11 +25,14 @@ class LabelReading:
         file or lie apart from the answers.
     is_short : bool
         Whether the reading rests on an abbreviation.
+    is_whole : bool
+        Whether the label, or its first part, says nothing else.
     """
 
     reason: Reason
     is_certain: bool
     is_short: bool = False
+    is_whole: bool = True
 
 
 def reason_from_label(label: str, *, declared: bool = False, language: str = "") -> Reason | None:
@@ -98,7 +101,8 @@ def read_label(label: str, language: str = "") -> LabelReading | None:
     # The file's own abbreviations are clear, and so are two with different meanings ("NS/NR").
     clear = clear or (is_short and (len(reasons) > 1 or specific[0].language == language))
     reason = next(iter(reasons)) if len(reasons) == 1 else Reason.OTHER
-    return LabelReading(reason or Reason.OTHER, bool(decisive) and clear, is_short)
+    whole = bool(decisive)
+    return LabelReading(reason or Reason.OTHER, whole and clear, is_short, whole)
 
 
 def _is_covered(part: tuple[str, ...], found: list[Match]) -> bool:

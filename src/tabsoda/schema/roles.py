@@ -29,6 +29,8 @@ _NAMED_SHARE = 0.2
 # More levels than these, most of them given once or twice, say nothing about other answers.
 _MANY_LEVELS = 60
 _RARE = 2
+# Free text: at least so many texts, hardly any of them twice.
+_MIN_TEXTS = 10
 _TEXT_SHARE = 0.6
 _TEXT_LENGTH = 20
 # A label is that of a role if so few words stand beside the telling phrase.
@@ -257,7 +259,9 @@ def _free_text(e: _Evidence) -> Guess | None:
 
 
 def _is_free_text(e: _Evidence) -> bool:
-    if not e.is_text or e.content.is_temporal or e.distinct < _MIN_ROWS:
+    if not e.is_text or e.content.is_temporal or e.distinct < _MIN_TEXTS:
+        return False
+    if e.content.n_rows < _MIN_ROWS:
         return False
     length = float(np.mean([len(str(answer)) for answer in e.content.answers]))
     has_spaces = float(np.mean([" " in str(answer).strip() for answer in e.content.answers]))

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
 from tabsoda.schema.codes import CodeBook, as_number, is_blank_word, plain
 from tabsoda.schema.column import Code, Reason
 from tabsoda.schema.hints import ColumnHints
-from tabsoda.schema.reasons import read_label
-from tabsoda.schema.suspicion import is_lettered
+from tabsoda.schema.reasons import LabelReading, read_label
+from tabsoda.schema.suspicion import is_lettered, suspicious_codes
+from tabsoda.schema.vocabulary import Use, vocabulary
 from tabsoda.schema.words import words
 
 # Texts are read as labels in columns with at most this many of them.
 _MAX_TEXTS = 200
 # Words shorter than this do not show that labels belong to one scale.
 _LONG_WORD = 4
+# Beside so few answers, "not sure" and "unknown" are not answers.
+_FEW_ANSWERS = 2
+_HIGH = 90
 
 
-def special_codes(values: Iterable[object], hints: ColumnHints) -> dict[Code, Reason]:
+def special_codes(
+    values: Iterable[object], hints: ColumnHints, texts: Collection[str] = ()
+) -> dict[Code, Reason]:
     """Return the codes that stand for no answer, and why.
 
     A code counts if the file declares it missing, if it is a letter (``.a``), or if its label
@@ -32,6 +38,8 @@ def special_codes(values: Iterable[object], hints: ColumnHints) -> dict[Code, Re
     values : iterable
         Values of the column that may be codes, beside those in ``hints``.
     hints : ColumnHints
+    texts : collection of str
+        Answers in words that say that there is no answer, from ``texts_without_answer``.
 
     Examples
     --------
@@ -44,13 +52,15 @@ def special_codes(values: Iterable[object], hints: ColumnHints) -> dict[Code, Re
     shared = CodeBook(hints.file_reasons)
     seen = CodeBook(())
     apart = _codes_apart(hints)
-    for value in [*hints.missing_codes, *hints.level_labels, *values]:
+    for value in [*hints.missing_codes, *hints.level_labels, *values, *texts]:
         if value is None or seen.find(value) is not None:
             continue
         labelled = labels.find(value)
         declared = hints.is_missing(value) or is_lettered(value)
         reading = read_label(_text(value, labelled, hints), hints.language)
-        certain = reading is not None and (reading.is_certain or labelled in apart)
+        certain = reading is not None and (
+            reading.is_certain or labelled in apart or value in texts
+        )
         if not (declared or certain):
             continue
         code = plain(value) if isinstance(value, int | float | str) else str(value)
@@ -78,33 +88,55 @@ def texts_without_answer(values: Iterable[object], hints: ColumnHints) -> list[s
     texts = [value for value in values if isinstance(value, str) and not is_blank_word(value)]
     if len(texts) > _MAX_TEXTS:
         return []
-    readings = ((text, read_label(text, hints.language)) for text in texts)
-    return [text for text, reading in readings if reading is not None and reading.is_certain]
+    readings = {text: read_label(text, hints.language) for text in texts}
+    n_answers = sum(reading is None for reading in readings.values())
+    return [text for text, reading in readings.items() if _is_certain(reading, n_answers)]
 
 
-def doubtful_labels(hints: ColumnHints) -> dict[Code, Reason]:
-    """Return codes that count as answers although their label may give a reason for no answer.
+def _is_certain(reading: LabelReading | None, n_answers: int) -> bool:
+    """Whether a label is not an answer; "not sure" beside yes and no is not one, either."""
+    if reading is None:
+        return False
+    is_third = reading.reason is Reason.DONT_KNOW and 1 < n_answers <= _FEW_ANSWERS
+    return reading.is_certain or (is_third and reading.is_whole and not reading.is_short)
 
-    Labels that share a word with another label are left out: "trifft nicht zu" beside
-    "trifft eher zu" is an answer.
+
+def doubtful_labels(hints: ColumnHints) -> dict[Code, Reason | None]:
+    """Return codes that count as answers although they may stand for no answer.
+
+    Those are labels that may give a reason, unless they share a word with another label ("trifft
+    nicht zu" beside "trifft eher zu" is an answer), and codes such as 998 far from the others
+    whose label gives no reason that is known; their value is None.
 
     Examples
     --------
     >>> doubtful_labels(ColumnHints("", {1: "Sí", 2: "No", 3: "NS"}))
     {3: <Reason.DONT_KNOW: 'dont_know'>}
+    >>> doubtful_labels(ColumnHints("", {1: "Well", 2: "Badly", 98: "Did not watch"}))
+    {98: None}
     """
     special = CodeBook(special_codes([], hints))
     answers = {c: text for c, text in hints.level_labels.items() if special.find(c) is None}
-    doubtful: dict[Code, Reason] = {}
+    far = CodeBook(suspicious_codes(hints.level_labels))
+    doubtful: dict[Code, Reason | None] = {}
     for code, text in answers.items():
         reading = read_label(text, hints.language)
-        others = {
-            word for other, label in answers.items() if other != code for word in words(label)
-        }
+        others = {word for c, label in answers.items() if c != code for word in words(label)}
         related = any(len(word) >= _LONG_WORD and word in others for word in words(text))
         if reading is not None and not related:
             doubtful[code] = reading.reason
+        elif reading is None and far.find(code) is not None and not _is_answer_apart(code, text):
+            doubtful[code] = None
     return doubtful
+
+
+def _is_answer_apart(code: Code, label: str) -> bool:
+    """Whether a code apart is the end of a scale labelled at its ends only, or says "other"."""
+    number = as_number(code)
+    if number is None or 0 <= number < _HIGH:
+        return True
+    found = vocabulary().find(words(label))
+    return any(entry.use is Use.ELSE for match in found for entry in match.entries)
 
 
 def _text(value: object, labelled: Code | None, hints: ColumnHints) -> str:
@@ -123,10 +155,17 @@ def _codes_apart(hints: ColumnHints) -> set[Code | None]:
     support each other.
     """
     readings = {code: read_label(text, hints.language) for code, text in hints.level_labels.items()}
-    others = [n for code, r in readings.items() if r is None and (n := as_number(code)) is not None]
+    far = CodeBook(suspicious_codes(hints.level_labels))
+    answers = [code for code, reading in readings.items() if reading is None]
+    others = [
+        n for code in answers if far.find(code) is None and (n := as_number(code)) is not None
+    ]
     found = {code: reading for code, reading in readings.items() if reading is not None}
     apart: set[Code | None] = {
-        code for code in found if (n := as_number(code)) is not None and _is_apart(n, others)
+        code
+        for code, reading in found.items()
+        if _is_certain(reading, len(answers))
+        or ((n := as_number(code)) is not None and _is_apart(n, others))
     }
     last = max(others, default=np.inf)
     short = {

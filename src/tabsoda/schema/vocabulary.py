@@ -8,7 +8,7 @@ Each file in ``languages`` lists:
 - ``unclear``: phrases that are as often answers ("trifft nicht zu" ends many scales);
 - ``missing``: words for "missing" that leave the reason open to the rest of the label;
 - ``fillers``: words that may stand beside a reason; ``answers``: phrases that contain one but are
-  answers ("no sabe leer").
+  answers ("no sabe leer"); ``else``: answers whose code often lies apart ("77 Otro").
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Use(StrEnum):
     MISSING = "missing"
     FILLER = "fillers"
     ANSWER = "answers"
+    ELSE = "else"
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Vocabulary:
             for reason, texts in document.get(use, {}).items():
                 self._add(texts, Entry(use, Reason(reason), language))
         self._add(document["missing"], Entry(Use.MISSING, Reason.BLANK, language))
-        for use in (Use.FILLER, Use.ANSWER):
+        for use in (Use.FILLER, Use.ANSWER, Use.ELSE):
             self._add(document[use], Entry(use, None, language))
 
     def _add(self, texts: Iterable[str], entry: Entry) -> None:
