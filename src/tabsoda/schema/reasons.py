@@ -107,7 +107,12 @@ def read_label(label: str, language: str = "") -> LabelReading | None:
 
 def _is_covered(part: tuple[str, ...], found: list[Match]) -> bool:
     """Whether phrases, fillers and numbers make up a whole part of a label."""
-    covered = {place for match in found for place in range(match.start, match.stop)}
+    covered = {
+        place
+        for match in found
+        if any(entry.use is not Use.ELSE for entry in match.entries)
+        for place in range(match.start, match.stop)
+    }
     return all(place in covered or word.isdigit() for place, word in enumerate(part))
 
 
