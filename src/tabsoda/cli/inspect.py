@@ -27,6 +27,7 @@ def inspect(
     *,
     survey: Path | None = None,
     codebook: Path | None = None,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     unlisted: Literal["error", "missing"] = "error",
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -42,6 +43,10 @@ def inspect(
         Its description: survey.toml or schema.json. Guessed where absent.
     codebook
         A DDI codebook (XML) that fills in labels, categories, missing codes and universes.
+    settings
+        A correction for one column or many, such as 'Q12_*.kind=ordinal', 'Q12_*.levels=1,2,3',
+        'INT*.role=ignore', 'Q7.missing.97=refused', 'missing.-9=refused' or 'blanks=skip'; may be
+        repeated.
     output_file
         The description to write, such as survey.toml.
     unlisted
@@ -61,7 +66,8 @@ def inspect(
 
     if output_file is not None:
         description_form(output_file)
-    source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
+    description = _description(survey, settings)
+    source = read_survey(data, description, codebook=codebook, unlisted=unlisted)
     summary = summarize(source)
     if output_file is not None:
         write_together({output_file: lambda path: save_schema(source.schema, path)})
@@ -77,6 +83,16 @@ def inspect(
     elif survey is None:
         hint = "\nAdd -o survey.toml to write this down as a description you can correct."
         console.print(hint, markup=False, soft_wrap=True)
+
+
+def _description(survey: Path | None, settings: tuple[str, ...]) -> Any:
+    """Return the description with the corrections of the command line after its own."""
+    from tabsoda.schema.correction_form import parse_settings
+    from tabsoda.schema.description import Description
+    from tabsoda.schema.files import load_description
+
+    given = Description(None) if survey is None else load_description(survey)
+    return Description(given.schema, (*given.corrections, *parse_settings(settings)))
 
 
 def _report(summary: dict[str, Any], width: int) -> Iterator[str]:

@@ -12,9 +12,11 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.reading.raw import RawTable
 from tabsoda.schema.codes import CodeBook, is_blank_word, plain
-from tabsoda.schema.column import Column, ColumnKind, ColumnRole
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole
+from tabsoda.schema.corrections import EMPTY_CELL
+from tabsoda.schema.description import Description
 from tabsoda.schema.file_codes import FoundCode, codes_of, log_codes, with_file_meanings
-from tabsoda.schema.files import load_schema
+from tabsoda.schema.files import load_description
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.inference import propose_schema
 from tabsoda.schema.json_form import parse_json_list
@@ -31,32 +33,54 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
     Parameters
     ----------
     raw : RawTable
-    description : Schema, path, list of dict or None
+    description : Schema, Description, path, list of dict or None
     events : EventLog
         Gets one event per decision.
     """
     raw = replace(raw, hints=with_file_meanings({n: raw.hint(n) for n in raw.frame.columns}))
-    if description is None:
-        schema = propose_schema(raw.frame, raw.hints, raw.tags)
-        for column in schema:
-            said = f"{column.role.value}; " if column.role is not ColumnRole.QUESTION else ""
+    given = _given(description)
+    base = _proposed(raw, events) if given.schema is None else _described(given.schema, raw, events)
+    if given.corrections:
+        base = given.corrected(
+            base,
+            tuple(raw.frame.columns),
+            lambda: propose_schema(raw.frame, raw.hints, raw.tags),
+            lambda name: _distinct(raw, name),
+            events,
+        )
+    for name in raw.frame.columns:
+        if name not in base:
             events.add(
                 "describe",
-                "column described by guess" if "guess" in column.note else "column described",
-                column=column.name,
-                detail=f"{said}{column.kind.value}: {column.note}",
+                "column not described",
+                column=name,
+                detail="kept as it is, neither mined nor imputed",
             )
-            if column.role is not ColumnRole.QUESTION:
-                detail = f"{column.role.value}: {column.note.removeprefix('guess: ')}"
-                events.add("describe", ROLE_GUESSED, column=column.name, detail=detail)
-            _log_doubts(column, raw.hint(column.name), events)
-        log_codes(
-            (code for column in schema for code in codes_of(column)),
-            events,
-            "codes taken for no answer",
+    return base
+
+
+def _proposed(raw: RawTable, events: EventLog) -> Schema:
+    """Guess every column, and log each guess."""
+    schema = propose_schema(raw.frame, raw.hints, raw.tags)
+    for column in schema:
+        said = f"{column.role.value}; " if column.role is not ColumnRole.QUESTION else ""
+        events.add(
+            "describe",
+            "column described by guess" if "guess" in column.note else "column described",
+            column=column.name,
+            detail=f"{said}{column.kind.value}: {column.note}",
         )
-        return schema
-    schema = _given(description)
+        if column.role is not ColumnRole.QUESTION:
+            detail = f"{column.role.value}: {column.note.removeprefix('guess: ')}"
+            events.add("describe", ROLE_GUESSED, column=column.name, detail=detail)
+        _log_doubts(column, raw.hint(column.name), events)
+    codes = (code for column in schema for code in codes_of(column))
+    log_codes(codes, events, "codes taken for no answer")
+    return schema
+
+
+def _described(schema: Schema, raw: RawTable, events: EventLog) -> Schema:
+    """Check that the described columns are there, and fill gaps from the file."""
     absent = [name for name in schema.names if name not in raw.frame.columns]
     if absent:
         raise InputError(
@@ -67,26 +91,33 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
             next_step="Remove it from the survey description, or check that both belong together; "
             "a fitted model brings the description of the survey it was fitted to",
         )
-    for name in raw.frame.columns:
-        if name not in schema:
-            events.add(
-                "describe",
-                "column not described",
-                column=name,
-                detail="kept as it is, neither mined nor imputed",
-            )
     applied: list[FoundCode] = []
     completed = Schema(tuple(_completed(column, raw, applied, events) for column in schema))
     log_codes(applied, events, "user-missing code of the file applied")
     return completed
 
 
-def _given(description: Any) -> Schema:
-    if isinstance(description, Schema):
+def _given(description: Any) -> Description:
+    if description is None:
+        return Description(None)
+    if isinstance(description, Description):
         return description
+    if isinstance(description, Schema):
+        return Description(description)
     if isinstance(description, str | Path):
-        return load_schema(description)
-    return parse_json_list(description)
+        return load_description(description)
+    return Description(parse_json_list(description))
+
+
+def _distinct(raw: RawTable, name: str) -> tuple[Code, ...]:
+    """Return the different values of a column, letters of missing values and "." included."""
+    series = comparable(raw.frame[name])
+    values: list[Code] = [plain(value) for value in series.drop_nulls().unique().sort().to_list()]
+    tags = raw.tags.get(name)
+    letters = [] if tags is None else sorted({tag for tag in tags if tag is not None})
+    n_lettered = 0 if tags is None else sum(tag is not None for tag in tags)
+    empty = [EMPTY_CELL] if series.null_count() > n_lettered else []
+    return (*values, *letters, *empty)
 
 
 def _some(names: list[str]) -> str:

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from tabsoda._internal.files import write_json, write_text
 from tabsoda.errors import InputError
+from tabsoda.schema.description import Description
 from tabsoda.schema.json_form import format_json_list, parse_json_list
 from tabsoda.schema.schema import Schema
-from tabsoda.schema.toml_form import format_toml, parse_toml
+from tabsoda.schema.toml_form import format_toml, parse_description
 
 
 def load_schema(path: str | Path) -> Schema:
-    """Read a survey description.
+    """Read a survey description that describes every column by itself.
 
     Parameters
     ----------
     path : str or Path
-        A ``.toml`` file, or a ``.json`` file with one object a column.
+        A ``.toml`` file, or a ``.json`` file with one object per column.
 
     Examples
     --------
@@ -30,6 +31,11 @@ def load_schema(path: str | Path) -> Schema:
     ...     load_schema(Path(folder) / "survey.toml") == schema
     True
     """
+    return load_description(path).without_data()
+
+
+def load_description(path: str | Path) -> Description:
+    """Read a survey description, with what it says of many columns at once."""
     path = Path(path)
     form = description_form(path)
     if not path.is_file():
@@ -47,14 +53,14 @@ def load_schema(path: str | Path) -> Schema:
             next_step="Save it as UTF-8",
         ) from error
     if form == ".toml":
-        return parse_toml(text, path.name)
+        return parse_description(text, path.name)
     try:
         entries = json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(
             f"The survey description '{path}' is not valid JSON", found=str(error)
         ) from error
-    return parse_json_list(entries, f"'{path.name}'")
+    return Description(parse_json_list(entries, f"'{path.name}'"))
 
 
 def save_schema(schema: Schema, path: str | Path) -> None:

@@ -16,27 +16,28 @@
 The order of the tables is the order of the questionnaire, the order of the levels that of an
 ordinal. ``skip``, ``refused``, ``dont_know``, ``blank`` and ``other`` list the codes that are no
 answer; the code ``""`` is an empty text, ``"."`` an empty cell of any type.
+
+Above them may stand what many columns have in common (:mod:`tabsoda.schema.corrections`), and
+``[level_sets]``, lists of levels that a variable names instead of repeating them.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from tabsoda.errors import InputError
+from tabsoda.schema.code_lists import Codes, Labelled, take
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.correction_form import CorrectionForm, LevelSets, ReasonOrAnswer, named_levels
+from tabsoda.schema.corrections import Correction
+from tabsoda.schema.description import Description
 from tabsoda.schema.schema import Schema
 
 FORMAT_VERSION = 1
@@ -47,15 +48,8 @@ _HEADER = """\
 # skip, refused, dont_know, blank, other: codes that are no answer, and why.
 """
 _LINE = 96
-
-
-class _Labelled(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    code: StrictInt | StrictFloat | StrictStr
-    label: StrictStr
-
-
-_Codes = list[StrictInt | StrictFloat | StrictStr | _Labelled]
+# Labelled levels that this many columns share are written once, under [level_sets].
+_FEWEST_SHARING = 3
 
 
 class _Variable(BaseModel):
@@ -64,13 +58,13 @@ class _Variable(BaseModel):
     label: StrictStr = ""
     role: Literal["question", "id", "weight", "stratum", "cluster", "ignore"] = "question"
     kind: Literal["continuous", "nominal", "ordinal"] | None = None
-    levels: _Codes = []
-    skip: _Codes = []
-    refused: _Codes = []
-    dont_know: _Codes = []
-    blank: _Codes = []
-    other: _Codes = []
-    more_labels: list[_Labelled] = []
+    levels: Codes | StrictStr = []
+    skip: Codes = []
+    refused: Codes = []
+    dont_know: Codes = []
+    blank: Codes = []
+    other: Codes = []
+    more_labels: list[Labelled] = []
     universe: StrictStr = ""
     note: StrictStr = ""
 
@@ -78,10 +72,29 @@ class _Variable(BaseModel):
 class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid")
     format: Literal[1] = 1
-    variable: list[_Variable] = Field(min_length=1)
+    missing: dict[str, ReasonOrAnswer] = {}
+    blanks: ReasonOrAnswer | None = None
+    level_sets: LevelSets = {}
+    columns: dict[str, CorrectionForm] = {}
+    variable: list[_Variable] = []
+
+    @model_validator(mode="after")
+    def _describes_something(self) -> _Document:
+        if not (self.variable or self.columns or self.missing or self.blanks):
+            raise PydanticCustomError("missing", "no variable")
+        return self
+
+    def corrections(self) -> tuple[Correction, ...]:
+        """Return what many columns have in common, the whole file first."""
+        found = []
+        if self.missing or self.blanks:
+            form = CorrectionForm(missing=self.missing, blanks=self.blanks)
+            found.append(form.correction("*", {}, whole_file=True))
+        patterns = self.columns.items()
+        return (*found, *(form.correction(name, self.level_sets) for name, form in patterns))
 
 
-def parse_toml(text: str, source: str) -> Schema:
+def parse_description(text: str, source: str) -> Description:
     """Read a survey.toml; ``source`` names it in messages."""
     try:
         content = tomllib.loads(text)
@@ -95,15 +108,19 @@ def parse_toml(text: str, source: str) -> Schema:
         document = _Document.model_validate(content)
     except ValidationError as error:
         raise _explain(error, content, source) from error
-    return Schema(tuple(_column(variable) for variable in document.variable))
+    columns = tuple(_column(variable, document.level_sets) for variable in document.variable)
+    return Description(Schema(columns) if columns else None, document.corrections())
 
 
-def _column(variable: _Variable) -> Column:
+def _column(variable: _Variable, level_sets: LevelSets) -> Column:
     labels: dict[Code, str] = {}
-    levels = tuple(_take(variable.levels, labels))
+    listed = variable.levels
+    if isinstance(listed, str):
+        listed = named_levels(listed, level_sets, variable.name)
+    levels = tuple(take(listed, labels))
     special: dict[Code, Reason] = {}
     for reason in Reason:
-        for code in _take(getattr(variable, reason.value), labels):
+        for code in take(getattr(variable, reason.value), labels):
             if code in special:
                 raise InputError(
                     "lists a code twice among those that are no answer",
@@ -138,18 +155,6 @@ def _column(variable: _Variable) -> Column:
     )
 
 
-def _take(entries: Iterable[Code | _Labelled], labels: dict[Code, str]) -> list[Code]:
-    """Return the codes of a list, and put their labels aside."""
-    codes: list[Code] = []
-    for entry in entries:
-        if isinstance(entry, _Labelled):
-            labels[entry.code] = entry.label
-            codes.append(entry.code)
-        else:
-            codes.append(entry)
-    return codes
-
-
 def _explain(error: ValidationError, content: Mapping[str, Any], source: str) -> InputError:
     """Turn pydantic's first complaint into ours: which variable, which key, what instead."""
     first = error.errors()[0]
@@ -160,10 +165,15 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
         number = f"number {int(where[1]) + 1}"
         column = str(entry.get("name", number)) if isinstance(entry, Mapping) else number
         where = where[2:]
+    elif where[:1] == ["columns"] and len(where) > 2:
+        column, where = str(where[1]), where[2:]
     # Members of a union add their own name to the place; the key comes before them.
     key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())
+    if where[:1] == ["missing"] and len(where) > 1:
+        key = f"missing.{where[1]}"
     if first["type"] == "extra_forbidden":
-        known = _Variable if column else _Document
+        in_columns = first["loc"][0] == "columns"
+        known = CorrectionForm if in_columns else _Variable if column else _Document
         return InputError(
             f"has a key that is not known in '{source}'"
             if column
@@ -180,7 +190,7 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
         if column
         else f"The survey description '{source}' {whole}",
         column=column,
-        found=f"no {key}" if is_absent else f"{key} = {first['input']!r}",
+        found=f"no {key or 'variable'}" if is_absent else f"{key} = {first['input']!r}",
         expected=None if is_absent else first["msg"].removeprefix("Input should be "),
         next_step="Correct it; tabsoda inspect -o writes a description to start from",
     )
@@ -188,11 +198,37 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
 
 def format_toml(schema: Schema) -> str:
     """Write a schema as survey.toml."""
-    tables = (_format_variable(column) for column in schema)
-    return "\n".join([f"{_HEADER}format = {FORMAT_VERSION}\n", *tables])
+    sets = _shared_levels(schema)
+    parts = [f"{_HEADER}format = {FORMAT_VERSION}\n"]
+    if sets:
+        parts.append("[level_sets]\n" + "\n".join(_format_set(*one) for one in sets.items()))
+    return "\n".join([*parts, *(_format_variable(column, sets) for column in schema)])
 
 
-def _format_variable(column: Column) -> str:
+_LevelSet = tuple[tuple[Code, str | None], ...]
+
+
+def _labelled_levels(column: Column) -> _LevelSet:
+    return tuple((level, column.level_labels.get(level)) for level in column.levels)
+
+
+def _shared_levels(schema: Schema) -> dict[_LevelSet, str]:
+    """Name the labelled levels that several columns share, so that they are written once."""
+    counts = Counter(_labelled_levels(column) for column in schema)
+    shared = [
+        levels
+        for levels, count in counts.items()
+        if count >= _FEWEST_SHARING and any(label for _, label in levels)
+    ]
+    return {levels: f"set_{number}" for number, levels in enumerate(shared, 1)}
+
+
+def _format_set(levels: _LevelSet, name: str) -> str:
+    labels = {level: label for level, label in levels if label is not None}
+    return f"{name} = {_format_codes([level for level, _ in levels], labels)}\n"
+
+
+def _format_variable(column: Column, sets: Mapping[_LevelSet, str]) -> str:
     labels = dict(column.level_labels)
     lines = ["[[variable]]", f"name = {_literal(column.name)}"]
     if column.label:
@@ -200,7 +236,11 @@ def _format_variable(column: Column) -> str:
     if column.role is not ColumnRole.QUESTION:
         lines.append(f"role = {_literal(column.role.value)}")
     lines.append(f"kind = {_literal(column.kind.value)}")
-    if column.levels:
+    shared = sets.get(_labelled_levels(column))
+    if shared is not None:
+        lines.append(f"levels = {_literal(shared)}")
+        labels = {code: text for code, text in labels.items() if code not in column.levels}
+    elif column.levels:
         lines.append(f"levels = {_format_codes(column.levels, labels)}")
     for reason in Reason:
         codes = [code for code, why in column.special_codes.items() if why is reason]

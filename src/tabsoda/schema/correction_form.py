@@ -1,0 +1,125 @@
+"""Corrections as they are written: in survey.toml, and after ``tabsoda inspect --set``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
+
+from tabsoda.errors import InputError
+from tabsoda.schema.code_lists import Codes, take
+from tabsoda.schema.codes import numeric_if_possible
+from tabsoda.schema.column import Code, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.corrections import ANSWER, EMPTY_CELL, Correction
+
+ReasonOrAnswer = Literal["skip", "refused", "dont_know", "blank", "other", "answer"]
+LevelSets = dict[str, Codes]
+
+_SETTING = re.compile(
+    r"^(?:(?P<pattern>.+)\.)?(?P<field>kind|role|label|levels|blanks|missing\.(?P<code>[^=]+))"
+    r"=(?P<value>.*)$",
+    re.DOTALL,
+)
+_FORMS = (
+    "'PATTERN.kind=ordinal', 'PATTERN.role=ignore', 'PATTERN.levels=1,2,3',"
+    " 'PATTERN.missing.-9=refused', 'missing.-9=refused' or 'blanks=skip'"
+)
+
+
+class CorrectionForm(BaseModel):
+    """What ``[columns."PATTERN"]`` may hold."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: Literal["continuous", "nominal", "ordinal"] | None = None
+    role: Literal["question", "id", "weight", "stratum", "cluster", "ignore"] | None = None
+    label: StrictStr | None = None
+    levels: Codes | StrictStr | None = None
+    missing: dict[str, ReasonOrAnswer] = {}
+    blanks: ReasonOrAnswer | None = None
+
+    def correction(
+        self, pattern: str, level_sets: Mapping[str, Codes], *, whole_file: bool = False
+    ) -> Correction:
+        """Return the correction that is meant."""
+        labels: dict[Code, str] = {}
+        levels = self.levels
+        if isinstance(levels, str):
+            levels = named_levels(levels, level_sets, pattern)
+        codes = {numeric_if_possible(code): _reason(why) for code, why in self.missing.items()}
+        if self.blanks is not None:
+            codes[EMPTY_CELL] = _reason(self.blanks)
+        return Correction(
+            pattern,
+            None if self.kind is None else ColumnKind(self.kind),
+            None if self.role is None else ColumnRole(self.role),
+            self.label,
+            None if levels is None else tuple(take(levels, labels)),
+            labels,
+            codes,
+            whole_file,
+        )
+
+
+def named_levels(name: str, level_sets: Mapping[str, Codes], where: str) -> Codes:
+    """Return a level set by its name; ``where`` says which column asks for it."""
+    if name not in level_sets:
+        raise InputError(
+            "asks for a level set that is not in the description",
+            column=where,
+            found=repr(name),
+            expected=", ".join(level_sets) or "a table [level_sets] with that name",
+            next_step="Add it under [level_sets], or list the levels",
+        )
+    return level_sets[name]
+
+
+def parse_settings(settings: Iterable[str]) -> tuple[Correction, ...]:
+    """Read corrections from texts such as ``Q12_*.kind=ordinal``.
+
+    Examples
+    --------
+    >>> one, two = parse_settings(["Q12_*.kind=ordinal", "missing.-9=refused"])
+    >>> one.pattern, one.kind.value, two.whole_file, two.codes[-9].value
+    ('Q12_*', 'ordinal', True, 'refused')
+    """
+    return tuple(_parse(text) for text in settings)
+
+
+def _parse(text: str) -> Correction:
+    found = _SETTING.match(text)
+    if found is None:
+        raise InputError(
+            "The correction is not understood",
+            found=text,
+            expected=f"one of the forms {_FORMS}",
+            next_step="Correct the text after --set",
+        )
+    pattern, field, code, value = found.group("pattern", "field", "code", "value")
+    whole_file = pattern is None
+    if whole_file and code is None and field != "blanks":
+        raise InputError(
+            f"The correction does not name the columns whose {field} it gives",
+            found=text,
+            expected=f"a pattern of names before it, such as Q12_*.{field}={value}",
+        )
+    content: dict[str, Any] = {field: value}
+    if code is not None:
+        content = {"missing": {code: value}}
+    elif field == "levels":
+        content = {"levels": [numeric_if_possible(part.strip()) for part in value.split(",")]}
+    try:
+        form = CorrectionForm.model_validate(content)
+    except ValidationError as error:
+        raise InputError(
+            "The correction has a value that is not known",
+            found=text,
+            expected=error.errors()[0]["msg"].removeprefix("Input should be "),
+            next_step="Correct the text after --set",
+        ) from error
+    return form.correction(pattern or "*", {}, whole_file=whole_file)
+
+
+def _reason(name: str) -> Reason | None:
+    return None if name == ANSWER else Reason(name)

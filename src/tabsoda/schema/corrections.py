@@ -1,0 +1,210 @@
+"""Corrections that many columns have in common, by patterns of their names.
+
+Input: the top of a survey.toml, or ``inspect --set``. Output: columns with what is corrected.
+
+::
+
+    blanks = "skip"
+    missing = { -9 = "refused", -8 = "dont_know" }
+
+    [level_sets]
+    agree = [{ code = 1, label = "Agree" }, { code = 2, label = "Disagree" }]
+
+    [columns."Q12_*"]
+    kind = "ordinal"
+    levels = "agree"
+    missing = { 9 = "dont_know", 3 = "answer" }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from tabsoda.errors import InputError
+from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+
+# What stands in for a reason where a code is an answer after all.
+ANSWER = "answer"
+# The code of an empty cell of any type.
+EMPTY_CELL = "."
+# At most this many whole numbers are taken for categories where nobody says what a column is.
+_FEW_LEVELS = 10
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What is corrected in every column whose name matches a pattern.
+
+    Attributes
+    ----------
+    pattern : str
+        A name, or one with ``*``, ``?`` and ``[abc]`` as in file names.
+    kind : ColumnKind or None
+    role : ColumnRole or None
+    label : str or None
+    levels : tuple of Code or None
+        In their order.
+    level_labels : mapping of Code to str
+    codes : mapping of Code to Reason or None
+        Codes that are not answers, and why; None for a code that is an answer after all.
+    whole_file : bool
+        Whether it stands at the top of the description: it then concerns the questions in which
+        its codes occur.
+    """
+
+    pattern: str
+    kind: ColumnKind | None = None
+    role: ColumnRole | None = None
+    label: str | None = None
+    levels: tuple[Code, ...] | None = None
+    level_labels: Mapping[Code, str] = field(default_factory=dict)
+    codes: Mapping[Code, Reason | None] = field(default_factory=dict)
+    whole_file: bool = False
+
+    def matches(self, name: str) -> bool:
+        """Tell whether a column is meant.
+
+        Examples
+        --------
+        >>> Correction("Q12_*").matches("Q12_a"), Correction("Q1[SQ1]").matches("Q1[SQ1]")
+        (True, True)
+        """
+        return name == self.pattern or fnmatchcase(name, self.pattern)
+
+
+# Returns the distinct values of a column as they stand in the file, empty cells as ".".
+ValuesOf = Callable[[str], tuple[Code, ...]]
+
+
+def require_matches(corrections: tuple[Correction, ...], names: tuple[str, ...]) -> None:
+    """Raise where a pattern matches no column."""
+    for one in corrections:
+        if one.whole_file or any(one.matches(name) for name in names):
+            continue
+        near = get_close_matches(one.pattern, names, n=3, cutoff=0.5)
+        raise InputError(
+            f"The pattern '{one.pattern}' in the survey description matches no column",
+            expected=f"a name such as {', '.join(near or names[:3])}",
+            next_step="Correct the pattern; * stands for any text, ? for one character",
+        )
+
+
+def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Column:
+    """Return a column with a correction applied; the column itself where nothing changes.
+
+    Parameters
+    ----------
+    column : Column
+    correction : Correction
+        One that matches the column.
+    values_of : callable
+        Asked only where levels have to be taken from the data.
+
+    Examples
+    --------
+    >>> asked = Column("Q12_a", ColumnKind.NOMINAL, (1, 2, 3, 9))
+    >>> fix = Correction("Q12_*", ColumnKind.ORDINAL, codes={9: Reason.DONT_KNOW})
+    >>> found = correct(asked, fix, lambda name: (1, 2, 3, 9))
+    >>> found.kind.value, found.levels, found.special_codes[9].value
+    ('ordinal', (1, 2, 3), 'dont_know')
+    """
+    codes = correction.codes
+    if correction.whole_file:
+        if column.role is not ColumnRole.QUESTION:
+            return column
+        codes = _occurring(column, codes, values_of)
+    role = correction.role or column.role
+    becomes_question = role is ColumnRole.QUESTION and column.role is not role
+    special = _merged(column.special_codes, codes)
+    labels = {**column.level_labels, **correction.level_labels}
+    kind = correction.kind or column.kind
+    if becomes_question and correction.kind is None:
+        kind = _likely_kind(values_of(column.name))
+    known = column.levels if correction.levels is None else correction.levels
+    if kind is ColumnKind.ORDINAL and column.kind is not kind and correction.levels is None:
+        # The order of a nominal's levels means nothing, unless they are numbers.
+        known = ()
+    levels = _levels(column.name, kind, known, special, labels, codes, values_of)
+    if role is not ColumnRole.QUESTION:
+        levels = ()
+    corrected = replace(
+        column,
+        kind=kind,
+        role=role,
+        levels=levels,
+        label=column.label if correction.label is None else correction.label,
+        level_labels=labels,
+        special_codes=special,
+    )
+    return corrected if corrected == column else replace(corrected, note=_note(correction))
+
+
+def _note(correction: Correction) -> str:
+    where = "for the whole file" if correction.whole_file else f"for '{correction.pattern}'"
+    return f"given {where}"
+
+
+def _occurring(
+    column: Column, codes: Mapping[Code, Reason | None], values_of: ValuesOf
+) -> dict[Code, Reason | None]:
+    """Keep the codes that the column holds or lists."""
+    listed = (*column.levels, *column.special_codes, *values_of(column.name))
+    book = CodeBook(dict.fromkeys(listed))
+    return {code: why for code, why in codes.items() if book.find(code) is not None}
+
+
+def _merged(
+    special: Mapping[Code, Reason], codes: Mapping[Code, Reason | None]
+) -> dict[Code, Reason]:
+    """Return special codes with the given ones changed, added, or (None) taken out."""
+    given = CodeBook(codes)
+    kept = {code: why for code, why in special.items() if given.find(code) is None}
+    return kept | {code: why for code, why in codes.items() if why is not None}
+
+
+def _levels(
+    name: str,
+    kind: ColumnKind,
+    known: tuple[Code, ...],
+    special: Mapping[Code, Reason],
+    labels: Mapping[Code, str],
+    codes: Mapping[Code, Reason | None],
+    values_of: ValuesOf,
+) -> tuple[Code, ...]:
+    """Return the levels: those known without special codes, or else those labelled or found."""
+    if kind is ColumnKind.CONTINUOUS:
+        return ()
+    apart = CodeBook((*special, EMPTY_CELL))
+    answers = [code for code, why in codes.items() if why is None]
+    if known:
+        book = CodeBook(known)
+        new = [code for code in answers if book.find(code) is None]
+        return (*(code for code in known if apart.find(code) is None), *new)
+    found = [code for code in (*labels, *values_of(name)) if apart.find(code) is None]
+    book = CodeBook(())
+    distinct: list[Code] = []
+    for code in found:
+        if book.find(code) is None:
+            distinct.append(code)
+            book = CodeBook(distinct)
+    numbers = [as_number(code) for code in distinct]
+    if None in numbers and kind is ColumnKind.ORDINAL:
+        raise InputError(
+            "is ordinal without an order",
+            column=name,
+            found="texts, and no levels",
+            expected="the levels, from one end to the other",
+            next_step="List them under levels, or call the column nominal",
+        )
+    return tuple(sorted(distinct, key=lambda code: (as_number(code) is None, as_number(code) or 0)))
+
+
+def _likely_kind(values: tuple[Code, ...]) -> ColumnKind:
+    numbers = [as_number(value) for value in values if value != EMPTY_CELL]
+    if None in numbers or len(numbers) <= _FEW_LEVELS:
+        return ColumnKind.NOMINAL
+    return ColumnKind.CONTINUOUS

@@ -1,0 +1,104 @@
+"""A description as it is written: variables one by one, and corrections to many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Column
+from tabsoda.schema.corrections import Correction, ValuesOf, correct, require_matches
+from tabsoda.schema.schema import Schema
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a survey.toml says.
+
+    Attributes
+    ----------
+    schema : Schema or None
+        The variables that are described one by one; None where there are none, so that all
+        columns are guessed.
+    corrections : tuple of Correction
+        Applied to them in order; a later one wins.
+    """
+
+    schema: Schema | None
+    corrections: tuple[Correction, ...] = ()
+
+    def without_data(self) -> Schema:
+        """Return the variables where the description holds nothing that needs the data."""
+        if self.schema is None or self.corrections:
+            raise InputError(
+                "The survey description has corrections for many columns, which need the data",
+                next_step="Read it with the data: read_survey(data, description), or write the "
+                "whole description with tabsoda inspect DATA --survey FILE -o whole.toml",
+            )
+        return self.schema
+
+    def corrected(
+        self,
+        base: Schema,
+        names: tuple[str, ...],
+        guess: Callable[[], Schema],
+        values_of: ValuesOf,
+        events: EventLog,
+    ) -> Schema:
+        """Apply the corrections; a column that only a pattern names is guessed first.
+
+        Parameters
+        ----------
+        base : Schema
+            The variables, completed from the data, or guesses.
+        names : tuple of str
+            The columns of the data.
+        guess : callable
+            Proposes a schema of all columns.
+        values_of : callable
+        events : EventLog
+            Gets one event per correction.
+        """
+        require_matches(self.corrections, names)
+        by_pattern = [one for one in self.corrections if not one.whole_file]
+        if any(one.matches(n) for one in by_pattern for n in names if n not in base):
+            base = _extended(base, guess(), by_pattern, names)
+        columns = list(base)
+        for one in self.corrections:
+            new = [correct(c, one, values_of) if one.matches(c.name) else c for c in columns]
+            _log(one, columns, new, events)
+            columns = new
+        return Schema(tuple(columns))
+
+
+def _extended(
+    base: Schema, guessed: Schema, corrections: list[Correction], names: tuple[str, ...]
+) -> Schema:
+    """Put guesses of the columns that only patterns name in their places in the file."""
+    added = {
+        name: guessed[name]
+        for name in names
+        if name not in base and any(one.matches(name) for one in corrections)
+    }
+    columns = list(base)
+    for name, column in added.items():
+        before = [n for n in names[: names.index(name)] if any(c.name == n for c in columns)]
+        place = 0
+        if before:
+            place = 1 + next(p for p, c in enumerate(columns) if c.name == before[-1])
+        columns.insert(place, column)
+    return Schema(tuple(columns))
+
+
+def _log(one: Correction, before: list[Column], after: list[Column], events: EventLog) -> None:
+    changed = [new.name for old, new in zip(before, after, strict=True) if new is not old]
+    names = ", ".join(changed[:_NAMED])
+    more = len(changed) - _NAMED
+    where = "whole file" if one.whole_file else f"'{one.pattern}'"
+    detail = f"{where}: {len(changed)} columns changed"
+    if changed:
+        detail += f" ({names}{f' and {more} more' if more > 0 else ''})"
+    events.add("describe", "correction applied", detail=detail)
