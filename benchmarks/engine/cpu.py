@@ -25,9 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from tabsoda.baselines.contract import Estimates, SkipView
 from tabsoda.baselines.mode_mean import ModeMean
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.em.cost import estimate_cost, matrix_rate, network_weights, passes_per_chain
+from tabsoda.em.cost import estimate_cost, matrix_rate
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.engine import Engine
+from tabsoda.em.operations import network_weights, passes_per_chain
 from tabsoda.em.working_table import WorkingTable, canonical_order
 from tabsoda.evaluation.imputation_metrics import score_estimates
 from tabsoda.events import EventLog

@@ -5,8 +5,9 @@ import torch
 
 from tabsoda.diffusion.denoiser import Denoiser
 from tabsoda.em import cost
-from tabsoda.em.cost import count_operations, estimate_cost, network_weights, passes_per_chain
+from tabsoda.em.cost import estimate_cost
 from tabsoda.em.engine import Engine
+from tabsoda.em.operations import count_operations, network_weights, passes_per_chain
 from tabsoda.settings import Settings
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tabsoda._internal.threads import Threads
 from tabsoda.datasets import make_survey
 from tabsoda.em import growing
 from tabsoda.em.growing import Growing
@@ -29,9 +30,8 @@ def growing_trees(events=None, n_columns=12, trees="quick"):
     nobody = np.zeros((n_columns, n_columns), dtype=bool)
     settings = Settings.preset("balanced").replace(experts={"trees": trees})
     device = torch.device("cpu")
-    return Growing(
-        table, settings, 1, None, nobody, device, EventLog() if events is None else events
-    )
+    log = EventLog() if events is None else events
+    return Growing(table, settings, 1, None, nobody, Threads(2, 2), device, log)
 
 
 def processes_of(trees):

@@ -143,7 +143,10 @@ def test_the_number_of_threads_does_not_matter(preset, mixed_table, tiny_setting
             results.append(engine.impute(table, 1))
     finally:
         torch.set_num_threads(before)
-    assert close(*results, table)
+    one, other = results
+    assert np.array_equal(one.draws, other.draws)
+    assert np.array_equal(one.mode, other.mode)
+    assert np.array_equal(one.median, other.median)
 
 
 @PRESETS

@@ -12,6 +12,7 @@ from tabsoda import InputError, Reason, TabSODAError, TabSODAImputer
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.diffusion.denoiser import Denoiser
 from tabsoda.em import engine as engine_module
+from tabsoda.em import fitting
 from tabsoda.errors import DeviceError
 
 TINY = {
@@ -254,7 +255,7 @@ def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monke
     advice = r"too little memory\. Found: .*9 TiB\. Lower training\.batch_size"
     with pytest.raises(DeviceError, match=advice):
         fitted.transform(X)
-    monkeypatch.setattr(engine_module, "run_em", full)
+    monkeypatch.setattr(fitting, "run_em", full)
     with pytest.raises(DeviceError, match=advice):
         imputer(preset=preset).fit(X)
 
@@ -263,7 +264,7 @@ def test_other_runtime_errors_are_not_called_memory(X, monkeypatch):
     def broken(*arguments, **options):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    monkeypatch.setattr(engine_module, "run_em", broken)
+    monkeypatch.setattr(fitting, "run_em", broken)
     with pytest.raises(RuntimeError, match="mat1"):
         imputer().fit(X)
 

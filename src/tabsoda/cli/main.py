@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, Parameter
 
+from tabsoda._internal.threads import wait_passively
 from tabsoda._version import __version__
 from tabsoda.errors import TabSODAError
 
@@ -52,6 +53,8 @@ def _show_whole_help(arguments: Sequence[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 on bad input, 3 on rules not reviewed, 130 interrupted."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    # Before a command loads its libraries, which read it then.
+    wait_passively()
     _show_whole_help(arguments)
     try:
         app(arguments, result_action="return_value", exit_on_error=False)

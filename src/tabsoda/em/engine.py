@@ -5,8 +5,9 @@ Needs torch, numpy and scipy alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,36 +18,22 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
+from tabsoda._internal.threads import Threads, worker_threads
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
-from tabsoda.em.growing import Growing
-from tabsoda.em.input_events import (
-    tell_clipped_answers,
-    tell_empty_rows,
-    tell_no_skips,
-    tell_unresolved_gates,
-)
-from tabsoda.em.loop import EMState, initial_state, run_em
-from tabsoda.em.memory import check_memory, enough_memory
+from tabsoda.em.fitting import fit_parts
+from tabsoda.em.input_events import tell_clipped_answers, tell_empty_rows
+from tabsoda.em.memory import enough_memory
 from tabsoda.em.model import Model
-from tabsoda.em.preparing import (
-    check_columns,
-    check_table,
-    checked_weights,
-    choose_held_out,
-    latent_columns,
-    without_cells,
-)
-from tabsoda.em.refitting import RegressionFit, redraw
+from tabsoda.em.operations import step_operations
+from tabsoda.em.preparing import check_columns, check_table
+from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
-from tabsoda.em.working_table import WorkingTable, canonical_order
-from tabsoda.encoding.answer_codec import AnswerCodec
-from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
-from tabsoda.followers import find_followers, unresolved_followers
 from tabsoda.imputations.finished_draws import Keep, keep_nothing
 from tabsoda.imputations.imputations import ImputedCells
-from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.schema.column import Column
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
 
@@ -114,66 +101,22 @@ class Engine:
         events = EventLog()
         check_table(table)
         chosen = resolve_device(device, events)
-        kinds = [column.kind for column in table.columns]
-        settings = settings.resolve(len(kinds), kinds.count(ColumnKind.CONTINUOUS))
-        weights = None if row_weights is None else checked_weights(row_weights, table)
-        order, keys = canonical_order(table, weights)
-        ordered = table.rows(order)
-        weights = None if weights is None else weights[order]
-        tell_empty_rows(table, events)
-        tell_no_skips(table, events)
-        # Which ordinals get a latent comes first: only they have temperatures to hold out for.
-        latent = latent_columns(ordered, settings, events)
-        held_out = choose_held_out(ordered, latent, settings, seed)
-        visible = ordered.states.answered & ~held_out
-        codec = TableCodec.fit(ordered, visible, settings.encoding, events, latent)
-        if settings.training.monitor == "held_out" and not held_out[:, codec.modelled].any():
-            settings = settings.replace(training={"monitor": "training_loss"})
-            events.add("train", "training loss watched", detail="no answer could be held out")
-        answer_codec = None
-        if settings.has_heads and codec.layout.n_coordinates:
-            # TabSODA-N takes ordinals for nominals throughout.
-            as_ordinals = settings.encoding.ordinal == "latent"
-            answer_codec = AnswerCodec.fit(ordered, visible, codec, as_ordinals)
-        with enough_memory():
-            model = Model.start(codec, settings, seed, chosen, answer_codec)
-        saved = None
-        if checkpoint:
-            # Its file format is the one thing here that needs more than torch and numpy.
-            from tabsoda.em.checkpoint import Checkpoint
-
-            saved = Checkpoint(checkpoint, ordered, settings, seed, weights)
-        if codec.layout.n_coordinates == 0:
-            events.add("train", "nothing to train", detail="no column has two different answers")
-            return cls(table.columns, model, [], events)
-        after_round = (lambda done: saved.save(model, done, events)) if saved else None
-        with enough_memory():
-            bins = None if answer_codec is None else answer_codec.bins
-            followers = find_followers(ordered, known_only=True)
-            followers = unresolved_followers(ordered, followers)
-            tell_unresolved_gates(followers, ordered, events)
-            data = WorkingTable.build(ordered, codec, keys, chosen, held_out, weights, bins)
-            check_memory(data)
-            state: EMState | None = saved.load(model, events) if saved else None
-            state = state or initial_state(model, data)
-            shown = without_cells(ordered, held_out)
-            estimator = None
-            with Growing(shown, settings, seed, weights, followers, chosen, events) as growing:
-                state = run_em(model, data, state, events, after_round=after_round, report=report)
-                if model.heads is not None:
-                    advisers = growing.result()
-                    fit = RegressionFit.start(model, data, shown, followers, weights, events, draws)
-                    if fit is not None:
-                        advisers = replace(
-                            advisers,
-                            regressions=fit.for_points(shown),
-                            draw_regressions=fit.for_draws(ordered, report) if draws else None,
-                        )
-                    if settings.regressions.sets and not draws:
-                        told = "draws were not asked for; any would come from the heads alone"
-                        events.add("train", "no regressions for draws", detail=told)
-                    estimator = Estimator.fit(model, data, shown, advisers, events)
-        return cls(table.columns, model, state.history, events, estimator)
+        threads = _threads(settings, table, chosen)
+        events.add("train", "threads chosen", detail=str(threads))
+        with worker_threads(threads.network), enough_memory():
+            fitted = fit_parts(
+                table,
+                settings,
+                seed,
+                chosen,
+                threads,
+                events,
+                row_weights=row_weights,
+                checkpoint=checkpoint,
+                draws=draws,
+                report=report,
+            )
+        return cls(table.columns, fitted.model, fitted.history, events, fitted.estimator)
 
     def impute(
         self,
@@ -222,9 +165,18 @@ class Engine:
         if not rows.size or layout.n_coordinates == 0:
             filled = model.codec.pass_value[positions]
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
-        with enough_memory():
+        with self._computing(table, events):
             data = self._working(table, keys)
             return self._sample(table, data, rows, positions, n_draws, report, whole_numbers, keep)
+
+    @contextmanager
+    def _computing(self, table: CodedTable, events: EventLog | None = None) -> Iterator[None]:
+        """Choose threads for a table, and turn a failed allocation into advice."""
+        threads = _threads(self.model.settings, table, self.model.device)
+        if events is not None:
+            events.add("impute", "threads chosen", detail=str(threads))
+        with worker_threads(threads.network), enough_memory():
+            yield
 
     def _working(self, table: CodedTable, keys: NDArray[np.int64] | None) -> WorkingTable:
         if keys is None:
@@ -341,7 +293,7 @@ class Engine:
         values[rows, positions] = model.codec.pass_value[positions]
         if not rows.size or model.codec.layout.n_coordinates == 0:
             return values
-        with enough_memory():
+        with self._computing(table):
             data = self._working(table, keys)
             incomplete = data.incomplete_rows()
             drawn = self._drawn(table, data, incomplete, number)
@@ -372,19 +324,20 @@ class Engine:
         model, codec = self.model, self.model.codec
         if codec.layout.n_coordinates == 0:
             return {}
-        data = self._working(table, keys)
-        incomplete = data.incomplete_rows()
-        if not incomplete.numel():
-            return {}
-        probabilities: NDArray[np.floating]
-        if self.estimator is not None:
-            cells = table.states.missing[incomplete.cpu().numpy()]
-            probabilities = self.estimator.answers(table, data, incomplete, cells).probabilities
-        else:
-            _, expected = Sampler(model, self.events).expect(data)
-            probabilities = codec.level_probabilities(
-                expected, model.temperatures, cutpoints=model.cutpoints().detach()
-            )
+        with self._computing(table):
+            data = self._working(table, keys)
+            incomplete = data.incomplete_rows()
+            if not incomplete.numel():
+                return {}
+            probabilities: NDArray[np.floating]
+            if self.estimator is not None:
+                cells = table.states.missing[incomplete.cpu().numpy()]
+                probabilities = self.estimator.answers(table, data, incomplete, cells).probabilities
+            else:
+                _, expected = Sampler(model, self.events).expect(data)
+                probabilities = codec.level_probabilities(
+                    expected, model.temperatures, cutpoints=model.cutpoints().detach()
+                )
         found = {}
         for place, position in enumerate(codec.categorical_columns.tolist()):
             n_levels = self.columns[position].n_levels
@@ -392,3 +345,10 @@ class Engine:
             found[position][incomplete.cpu().numpy()] = probabilities[:, place, :n_levels]
             found[position][~table.states.missing[:, position]] = np.nan
         return found
+
+
+def _threads(settings: Settings, table: CodedTable, device: torch.device) -> Threads:
+    """Plan the threads for a table; a GPU leaves the CPU little to do."""
+    on_cpu = device.type == "cpu"
+    work = step_operations(settings, table.columns, table.shape[0]) if on_cpu else 0.0
+    return Threads.planned(work)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tabsoda._internal.threads import SINGLE_THREADED, Threads
 from tabsoda.em.advisers import Advisers
 from tabsoda.events import EventLog
 from tabsoda.settings import Settings
@@ -25,14 +26,16 @@ class Growing:
 
     While a GPU or one core trains the network, another core can grow the trees: in a process,
     because two threads that run Python wait for each other. The network leaves a core to it until
-    the trees are asked for: its threads wait for the slowest of them. What grows does not depend
-    on all this.
+    the trees are asked for, because its threads wait for the slowest of them. The trees are the
+    same wherever they grow.
 
     Parameters
     ----------
     table, seed, weights, followers
         As in :func:`~tabsoda.experts.growing.grow_experts`.
     settings : Settings
+    threads : Threads
+        Torch computes with ``threads.network`` already.
     device : torch.device
         Where the network trains.
     events : EventLog
@@ -45,16 +48,18 @@ class Growing:
         seed: int,
         weights: NDArray[np.float64] | None,
         followers: NDArray[np.bool_],
+        threads: Threads,
         device: torch.device,
         events: EventLog,
     ) -> None:
-        self._threads = threads = torch.get_num_threads()
+        self._threads = threads
         self._wanted = settings.experts.trees != "none"
-        self._arguments = (table, settings.experts.trees, seed, weights, followers, threads)
         is_large = table.shape[0] * table.shape[1] >= _FEWEST_CELLS
         # A daemon, such as a worker of multiprocessing.Pool, may not start processes.
-        is_free = (device.type == "cuda" or threads > 1) and not current_process().daemon
+        is_free = (device.type == "cuda" or threads.cores > 1) and not current_process().daemon
         self._beside = self._wanted and is_large and is_free
+        at_a_time = threads.trees if self._beside else threads.cores
+        self._arguments = (table, settings.experts.trees, seed, weights, followers, at_a_time)
         self._events = events
         self._executor: Any = None
         self._future: Future[Any] | None = None
@@ -67,9 +72,9 @@ class Growing:
             from tabsoda.experts.growing import grow_experts
 
             try:
-                self._executor = ProcessPoolExecutor(max_workers=1)
+                self._executor = ProcessPoolExecutor(max_workers=1, env=SINGLE_THREADED)
                 self._future = self._executor.submit(grow_experts, *self._arguments)
-                torch.set_num_threads(max(self._threads - 1, 1))
+                torch.set_num_threads(self._threads.beside_trees)
             except OSError as error:
                 self._grow_here(error)
         return self
@@ -80,14 +85,14 @@ class Growing:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        torch.set_num_threads(self._threads)
+        torch.set_num_threads(self._threads.network)
         if self._executor is not None:
             # Nobody waits for the trees of a training that was given up.
             self._executor.shutdown(wait=False, kill_workers=kind is not None)
 
     def result(self) -> Advisers:
         """Return the trees."""
-        torch.set_num_threads(self._threads)
+        torch.set_num_threads(self._threads.network)
         if not self._wanted:
             return Advisers()
         if self._future is not None:

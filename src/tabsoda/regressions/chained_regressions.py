@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from tabsoda._internal.randomness import numpy_generator
+from tabsoda._internal.threads import worker_threads
 from tabsoda.regressions.design import Design
 from tabsoda.regressions.question_regression import (
     LevelRegression,
@@ -102,7 +102,7 @@ class ChainedRegressions:
         incomplete: Bools = np.any(states.missing, axis=0)
         sets: list[dict[int, Regression]] = []
         # Threads within these small products wait for each other longer than they work.
-        with threadpool_limits(1, user_api="blas"):
+        with worker_threads(1):
             for number in range(1, n_sets + 1):
                 models: dict[int, Regression] = dict(sets[-1]) if sets else {}
                 generator = numpy_generator(seed, "regressions", number)

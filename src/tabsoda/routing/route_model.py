@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.files import atomic_path
 from tabsoda._internal.randomness import row_keys
+from tabsoda._internal.threads import worker_threads
 from tabsoda.errors import InputError
 from tabsoda.routing.predictors import Predictors
 from tabsoda.routing.routes import GateRoutes, descendants, gate_routes
@@ -74,7 +75,8 @@ class RouteModels:
         for position, found in routes.items():
             taken = found.of_values(sample.values[:, position])
             hangs_on_gate = np.isin(predictors.source, [position, *below[position]])
-            fitted = _regression(features, taken, found.n_routes, ~hangs_on_gate)
+            with worker_threads(1):
+                fitted = _regression(features, taken, found.n_routes, ~hangs_on_gate)
             gates += [position] * found.n_routes
             numbers += range(found.n_routes)
             coefficients.append(fitted)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_hashes
+from tabsoda._internal.threads import worker_threads
 from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.imputations.record import record_tables
@@ -89,7 +88,8 @@ def impute_shard(
         How many rows equal to each come before it in the whole file.
     """
     try:
-        with _one_thread():
+        # Sums that threads share round differently on other machines; other shards use the cores.
+        with worker_threads(1):
             imputer = _loaded(job.folder.model, job.device)
             prepared = replace(job.prepared(imputer, shard), occurrences=occurrences)
             with keeping_in(job.folder.root):
@@ -118,24 +118,6 @@ def _loaded_once(model: Path, device: str, written: int) -> TabSODAImputer:
     from tabsoda.imputer import TabSODAImputer
 
     return TabSODAImputer.load(model, device)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute in one thread: sums that threads share round differently on other machines.
-
-    Cores are kept busy by other shards.
-    """
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _tables(result: Imputations, imputer: TabSODAImputer, shard: Shard) -> dict[str, pl.DataFrame]:
