@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # A network takes this many floating-point operations per training step for every thread it uses.
-# With fewer, a second thread saves next to nothing: benchmarks/engine/threads.json.
+# With fewer, a second thread saves next to nothing.
 _OPERATIONS_PER_THREAD = 1e9
 _CGROUPS = Path("/sys/fs/cgroup")
 # Settings of OpenMP by which a user has decided how threads wait.

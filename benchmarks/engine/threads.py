@@ -1,0 +1,161 @@
+"""Time fits as installed against one thread, alone and beside a busy process.
+
+    python benchmarks/engine/threads.py RESULT.json [--before SRC] [--surveys SURVEYS/]
+
+Ten draws of a generated survey of 2,000 x 12, with "fast" and "balanced". With ``--surveys``,
+"fast" and five draws of 4,000 rows of a survey of 219 columns too, once. ``--before`` names the
+``src`` folder of an earlier version, which is timed as installed in the same run. The versions take
+turns, each in a new process, so that ratios hold on a machine that is busy with other things;
+seconds of CPU, which include the process that grows trees, show threads that spin whatever runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve()
+SURVEY = "nsfg2006_2010_male"
+# What decides about threads, and is not set "as installed".
+OPENMP = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "MKL_NUM_THREADS")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("result", type=Path)
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--surveys", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--one", nargs=2, metavar=("QUALITY", "TABLE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure_here(*options.one)))
+        return
+    cases = [("fast", "generated"), ("balanced", "generated")]
+    if options.surveys is not None:
+        cases.append(("fast", str(options.surveys / SURVEY)))
+    found: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "cases": []}
+    for quality, table in cases:
+        is_large = table != "generated"
+        for is_busy in (False, True):
+            runs = alternate(
+                quality, table, options.before, 1 if is_large else options.repeats, is_busy
+            )
+            found["cases"].append(
+                {
+                    "quality": quality,
+                    "table": "4,000 x 219" if is_large else "2,000 x 12",
+                    "busy_neighbour": is_busy,
+                    **summary(runs),
+                }
+            )
+            options.result.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+def alternate(
+    quality: str, table: str, before: Path | None, repeats: int, is_busy: bool
+) -> dict[str, list[dict[str, Any]]]:
+    """Let the versions take turns; return the measurements of each."""
+    source = HERE.parents[2] / "src"
+    versions = {"one thread": (source, {"OMP_NUM_THREADS": "1"}), "as installed": (source, {})}
+    if before is not None:
+        versions["before"] = (before, {})
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
+    for _ in range(repeats):
+        for name, (folder, environment) in versions.items():
+            with busy() if is_busy else nullcontext():
+                runs[name].append(measure(quality, table, folder, environment))
+            print(quality, table, is_busy, name, runs[name][-1], flush=True)
+    return runs
+
+
+def measure(quality: str, table: str, source: Path, environment: dict[str, str]) -> dict[str, Any]:
+    """Run one fit in a new process."""
+    kept = {name: value for name, value in os.environ.items() if name not in OPENMP}
+    command = [sys.executable, str(HERE), "-", "--one", quality, table]
+    environment = kept | {"PYTHONPATH": str(source)} | environment
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    text = process.stdout.read() if process.stdout else ""
+    # Unlike the process itself, who waits for it learns what its own processes took, too.
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    result: dict[str, Any] = json.loads(text.splitlines()[-1])
+    loading = result.pop("cpu_seconds_before")
+    return result | {"cpu_seconds": round(used.ru_utime + used.ru_stime - loading, 2)}
+
+
+def measure_here(quality: str, table: str) -> dict[str, Any]:
+    """Fit and impute in this process, with whatever threads it gets."""
+    from tabsoda.em.engine import Engine
+    from tabsoda.quality import settings_for
+
+    given, n_draws = _table(table)
+    settings = settings_for(quality, *given.shape)
+    start, cpu = time.perf_counter(), time.process_time()
+    engine = Engine.fit(given, settings, seed=1, device="cpu")
+    cells = engine.impute(given, n_draws)
+    return {
+        "seconds": round(time.perf_counter() - start, 2),
+        "cpu_seconds_before": cpu,
+        "draws": hashlib.sha256(cells.draws.tobytes()).hexdigest()[:12],
+    }
+
+
+def _table(name: str) -> tuple[Any, int]:
+    import numpy as np
+
+    from tabsoda.datasets import make_survey
+    from tabsoda.datasets.survey_folder import load_survey_folder
+
+    if name == "generated":
+        return make_survey(2000, n_columns=12, seed=1).true_table, 10
+    table = load_survey_folder(name).table
+    return table.rows(np.random.default_rng(0).permutation(table.shape[0])[:4000]), 5
+
+
+@contextmanager
+def busy() -> Iterator[None]:
+    """Keep one core busy meanwhile."""
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def summary(runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Return the least and median seconds of each version, and ratios to one thread."""
+    found: dict[str, Any] = {}
+    for name, taken in runs.items():
+        found[name] = {
+            f"{how}_{what}": round(pick([one[what] for one in taken]), 2)
+            for what in ("seconds", "cpu_seconds")
+            for how, pick in (("least", min), ("median", statistics.median))
+        }
+    base = found["one thread"]
+    return {
+        "versions": found,
+        "over_one_thread": {
+            name: {what: round(one[what] / base[what], 2) for what in one}
+            for name, one in found.items()
+            if name != "one thread"
+        },
+        "same_draws": len({one["draws"] for taken in runs.values() for one in taken}) == 1,
+    }
+
+
+if __name__ == "__main__":
+    main()
