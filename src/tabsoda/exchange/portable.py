@@ -143,11 +143,25 @@ class PortableSurvey:
         return reasons
 
     def other_columns(self) -> list[tuple[str, pl.Series]]:
-        """Return ids, weights and design as numbers or texts, under the program's names."""
+        """Return columns that are not questions as numbers or texts, by the program's names."""
         return [(new, _plain_series(self.survey.frame[name])) for name, new in self.others.items()]
 
+    def level_labels_of_others(self) -> dict[str, dict[float, str]]:
+        """Return labels of numbers in columns that are not questions, by the program's names."""
+        found = {}
+        for name, new in self.others.items():
+            is_numeric = self.survey.frame[name].dtype.is_numeric()
+            if name in self.survey.schema and is_numeric:
+                labels = self.survey.schema[name].level_labels
+                found[new] = {
+                    number: text
+                    for code, text in labels.items()
+                    if (number := as_number(code)) is not None
+                }
+        return found
+
     def labels_of_others(self) -> dict[str, str]:
-        """Return the texts of columns that are no questions, by the program's names."""
+        """Return the texts of columns that are not questions, by the program's names."""
         known = {column.name: column.label for column in self.survey.schema}
         return {new: known.get(name, "") for name, new in self.others.items()}
 

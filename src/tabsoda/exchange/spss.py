@@ -79,7 +79,10 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
         columns[name] = pl.concat([series] * len(numbers))
     values = [survey.values(number) for number in numbers]
     reasons = [survey.reasons(number) for number in numbers]
-    labels: dict[str, dict[float, str]] = {}
+    labels: dict[str, dict[float, str]] = {
+        name: {n: _cut(name, text, _LABEL_BYTES, events) for n, text in found.items()}
+        for name, found in survey.level_labels_of_others().items()
+    }
     ranges: dict[str, list[Any]] = {}
     for question in survey.questions:
         codes, at = _codes(survey, question), question.position

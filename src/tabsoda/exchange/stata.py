@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import string
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,13 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
     survey = PortableSurvey.of(result, _NAMES, events, (*_MI, "tabsoda_m", "tabsoda_id"))
     numbers = range(len(result) + 1)
     columns: dict[str, pl.Series] = dict(_index(survey))
-    for name, series in survey.other_columns():
-        columns[name] = pl.concat([series] * len(numbers))
-    labels: dict[str, dict[Any, str]] = {}
+    labels: dict[str, dict[Any, str]] = {
+        name: {int(n): text for n, text in found.items() if n == round(n)}
+        for name, found in survey.level_labels_of_others().items()
+    }
     letters: dict[str, list[str]] = {}
+    for name, series in _other_columns(survey, labels, letters):
+        columns[name] = pl.concat([series] * len(numbers))
     values = [survey.values(number) for number in numbers]
     reasons = [survey.reasons(number) for number in numbers]
     imputed = _imputed_cells(result)
@@ -96,6 +100,24 @@ def _index(survey: PortableSurvey) -> list[tuple[str, pl.Series]]:
     return [
         (name, pl.Series(values).fill_nan(None)) for name, values in zip(_MI, columns, strict=True)
     ]
+
+
+def _other_columns(
+    survey: PortableSurvey, labels: dict[str, dict[Any, str]], letters: dict[str, list[str]]
+) -> Iterator[tuple[str, pl.Series]]:
+    """Yield columns that are not questions, with the letters of the file and their labels."""
+    old_names = {new: old for old, new in survey.others.items()}
+    for name, series in survey.other_columns():
+        tags = survey.survey.tags.get(old_names[name])
+        if tags is not None:
+            numbers = series.cast(pl.Float64).fill_null(np.nan).to_numpy()
+            own = np.array([tag[1] if tag else None for tag in tags], dtype=object)
+            series, letters[name] = _series(numbers, own)
+            schema, old = survey.survey.schema, old_names[name]
+            known = schema[old].level_labels if old in schema else {}
+            texts = {letter: known.get(f".{letter}", "") for letter in letters[name]}
+            labels[name] = labels.get(name, {}) | {c: text for c, text in texts.items() if text}
+        yield name, series
 
 
 def _imputed_cells(result: Imputations) -> NDArray[np.bool_]:

@@ -53,8 +53,11 @@ def _column(entry: Any, number: int, source: str) -> Column:
             expected="an object with name and type",
         )
     name = entry["name"]
-    kind = _one_of(ColumnKind, entry.get("type", entry.get("kind")), name, "type")
     role = _one_of(ColumnRole, entry.get("role", ColumnRole.QUESTION.value), name, "role")
+    written = entry.get("type", entry.get("kind"))
+    if written is None and role is not ColumnRole.QUESTION:
+        written = "continuous" if role is ColumnRole.WEIGHT else "nominal"
+    kind = _one_of(ColumnKind, written, name, "type")
     levels = tuple(_codes(entry, "levels", name))
     if kind is ColumnKind.CONTINUOUS and levels:
         raise InputError(
