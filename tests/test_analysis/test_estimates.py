@@ -204,7 +204,8 @@ def test_rows_left_out_are_told(result):
         ("age", {}, "not a model"),
         ("age ~ nobody", {}, "'nobody' named in the formula is not in this result"),
         ("age ~ +* smokes", {}, "cannot be read"),
-        ("smokes ~ age", {}, "more than one column"),
+        ("smokes ~ age", {}, "The outcome smokes is categorical"),
+        ("bs(age, 4) ~ health", {}, "more than one column"),
         ("health ~ age", {"family": "binomial"}, "does not fit the family binomial"),
         ("I(-age) ~ health", {"family": "poisson"}, "numbers of 0 or more"),
         ("age ~ health", {"family": "gamma"}, "family is not known"),
@@ -232,7 +233,7 @@ def test_statistics_of_what_has_none(result):
         pooled_mean(result, "region")
     with pytest.raises(InputError, match="no levels"):
         pooled_proportions(result, "age")
-    with pytest.raises(InputError, match=r"'ages' is not in this result. Did you mean age"):
+    with pytest.raises(InputError, match=r"'ages' is not in this result. Similar names: age"):
         pooled_mean(result, "ages")
 
 

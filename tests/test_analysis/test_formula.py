@@ -66,7 +66,7 @@ def test_formulas_that_calculate_are_fitted(formula, result):
 def test_columns_are_named_once_and_unknown_ones_with_near_matches():
     names = check_formula("Y ~ A + log(A):C(B) + Q('odd name')", ["Y", "A", "B", "odd name"])
     assert names == ("Y", "A", "B", "odd name")
-    with pytest.raises(InputError, match=r"'incme' named in the formula .* Did you mean INCOME"):
+    with pytest.raises(InputError, match=r"'incme' named in the formula .* Similar names: INCOME"):
         check_formula("incme ~ AGE", ["INCOME", "AGE"])
 
 
@@ -96,6 +96,12 @@ def test_levels_are_compared_with_their_reference(result):
         "smokes 2 'No' × health",
         "health ** 2",
     ]
+
+
+def test_knots_that_differ_between_draws_are_noted(result):
+    assert "knots" in pooled_model(result, "age ~ bs(cigarettes, df=4)").notes[0]
+    fixed = "age ~ bs(cigarettes, knots=[10], lower_bound=0, upper_bound=40)"
+    assert pooled_model(result, fixed).notes == ()
 
 
 def test_raw_terms_stay_beside_the_labels(result):

@@ -96,6 +96,7 @@ def test_a_model_as_json_has_raw_terms_labels_and_n(as_json, folder):
 def test_odds_ratios_are_shown_instead_of_coefficients(pool):
     options = ["--family", "binomial", "--exponentiate"]
     lines = pool("--formula", "I(smokes == 1) ~ age", *options)
+    assert lines[-1] == "Unweighted; use the survey's weights with --weights weight"
     assert "odds ratio" in lines[3]
     assert "std error" not in lines[3]
 
@@ -157,15 +158,15 @@ def test_tables(pool, as_json, folder):
         ([], "Exactly one kind of estimate"),
         (["--mean", "age", "--share", "smokes"], "--mean and --share"),
         (["--mean", "age", "--exponentiate"], "--exponentiate are for models"),
-        (["--mean", "age", "--where", "aeg > 3"], "'aeg' named in where .* Did you mean age"),
-        (["--mean", "age", "--by", "regions"], "'regions' named in by .* Did you mean region"),
-        (["--mean", "agee"], "Did you mean age"),
+        (["--mean", "age", "--where", "aeg > 3"], "'aeg' named in where .* Similar names: age"),
+        (["--mean", "age", "--by", "regions"], "'regions' named in by .* Similar names: region"),
+        (["--mean", "agee"], "Similar names: age"),
         (["--mean", "age", "--where", "age > 900"], "Nobody is left to estimate age from"),
         (["--mean", "region"], "'region' has levels that are not numbers"),
         (["--share", "age"], "'age' has no levels"),
         (["--table", "smokes", "age"], "'age' has no levels"),
-        (["--formula", "age ~ Health"], "'Health' named in the formula .* Did you mean health"),
-        (["--formula", "age ~ health", "--weights", "wieght"], "Did you mean weight"),
+        (["--formula", "age ~ Health"], "'Health' named in the formula .* Similar names: health"),
+        (["--formula", "age ~ health", "--weights", "wieght"], "Similar names: weight"),
         (["--formula", "health ~ age", "--family", "binomial"], "does not fit the family binomial"),
         (["--formula", "age ~ I(__import__('os').getcwd())"], "not allowed.*__import__"),
         (["--mean", "age", "--where", "__import__('os').getcwd() == 1"], "not allowed.*__import__"),

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
+from tabsoda import CodedTable, Column, ColumnKind, Imputations
 from tabsoda.analysis import pool
 from tabsoda.errors import InputError
+from tabsoda.imputations import ImputedCells
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
 
@@ -47,25 +49,24 @@ def test_scalars_are_pooled_as_the_books_say(estimates, variance, complete_df):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("complete_df", [np.inf, 60.0])
-def test_scalars_are_pooled_as_mice_does(complete_df, r, tmp_path):
+def test_scalars_are_pooled_as_mice_does(r, tmp_path):
     generator = np.random.default_rng(1)
     estimates = [*generator.normal(3, 0.4, 6)]
     variances = [*generator.uniform(0.05, 0.2, 6)]
-    n = "Inf" if np.isinf(complete_df) else str(complete_df + 1)
     expected = r(
         f"""
         q <- c({", ".join(map(repr, map(float, estimates)))})
         u <- c({", ".join(map(repr, map(float, variances)))})
-        p <- pool.scalar(q, u, n = {n}, k = 1)
-        p[c("qbar", "ubar", "b", "t", "df", "r", "fmi")]""",
+        lapply(c(Inf, 61), function(n)
+          pool.scalar(q, u, n = n, k = 1)[c("qbar", "ubar", "b", "t", "df", "r", "fmi")])""",
         "mice",
         folder=tmp_path,
     )
-    row = pool(estimates, variances, complete_df=complete_df).table().row(0, named=True)
     names = ("estimate", "within", "between", "total", "df")
-    found = [row[n] for n in (*names, "relative_increase", "missing_information")]
-    np.testing.assert_allclose(found, list(expected.values()), **CLOSE)
+    for complete_df, theirs in zip((np.inf, 60.0), expected, strict=True):
+        row = pool(estimates, variances, complete_df=complete_df).table().row(0, named=True)
+        found = [row[n] for n in (*names, "relative_increase", "missing_information")]
+        np.testing.assert_allclose(found, list(theirs.values()), **CLOSE)
 
 
 def test_models_are_pooled_as_mice_does(r, tmp_path):
@@ -85,7 +86,10 @@ def test_models_are_pooled_as_mice_does(r, tmp_path):
         fits <- lapply(split(d, d$d), function(t) lm(y ~ x + factor(g), t))
         p <- pool(as.mira(fits))
         s <- summary(p, type = "all", conf.int = TRUE)
-        list(p = p$pooled, s = s)""",
+        logits <- lapply(split(d, d$d), function(t) glm(I(y > 1) ~ x, binomial, t,
+          epsilon = 1e-14, maxit = 100))
+        odds <- summary(pool(as.mira(logits)), conf.int = TRUE, exponentiate = TRUE)
+        list(p = p$pooled, s = s, odds = odds)""",
         "mice",
         folder=tmp_path,
     )
@@ -111,6 +115,21 @@ def test_models_are_pooled_as_mice_does(r, tmp_path):
         np.testing.assert_allclose(
             found, [row[theirs] for row in expected["s"]], rtol=1e-8, atol=1e-10
         )
+    check_odds_ratios(tables, expected["odds"])
+
+
+def check_odds_ratios(tables, expected):
+    """Fit a logistic regression with ``pooled_model`` and hold its odds ratios against mice's."""
+    columns = tuple(Column(name, ColumnKind.CONTINUOUS) for name in ("x", "y"))
+    values = np.array([table[["x", "y"]].to_numpy() for table in tables])
+    coded = CodedTable.from_values(columns, np.full(values[0].shape, np.nan))
+    rows, positions = (index.ravel() for index in np.indices(values[0].shape))
+    draws = values.reshape(len(values), -1)
+    result = Imputations(coded, ImputedCells(rows, positions, draws, draws[0], draws[0].copy()))
+    found = result.pool("I(y > 1) ~ x", family="binomial", exponentiate=True).table()
+    pairs = {"ratio": "estimate", "df": "df", "ratio_low": "2.5 %", "ratio_high": "97.5 %"}
+    for ours, theirs in pairs.items():
+        np.testing.assert_allclose(found[ours], [row[theirs] for row in expected], rtol=1e-8)
 
 
 @pytest.mark.parametrize(("draws", "complete_df"), [(5, np.inf), (2, np.inf), (5, 50.0)])
@@ -189,7 +208,7 @@ def test_an_equation_for_every_level_is_pooled():
         ([1.0, np.nan], [1.0, 1.0], "Analysis 2 has no finite result"),
         ([1.0, 2.0], [1.0, -1.0], "Analysis 2 has a negative variance"),
         ([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]], "do not fit its estimates"),
-        ([1.0, "x"], [1.0, 1.0], "Analysis 2 holds something that is no number"),
+        ([1.0, "x"], [1.0, 1.0], "Analysis 2 has something that is not a number"),
     ],
 )
 def test_what_cannot_be_pooled(analyses, variances, message):

@@ -203,7 +203,11 @@ def test_groups_of_models_and_of_numbers(result):
     assert list(by_number) == [1, 2, 3, 4]
     with pytest.raises(InputError, match=r"'weight' has too many different values.*80 values"):
         pooled_by(result, "weight", pooled_mean, "age")
-    with pytest.raises(InputError, match=r"'regio' named in by .* Did you mean region"):
+    many = Column("place", ColumnKind.NOMINAL, tuple(range(400)))
+    places = identical_draws(np.arange(400.0)[:, None], (many,))
+    with pytest.raises(InputError, match=r"'place' has too many different values.*at most 300"):
+        pooled_by(places, "place", pooled_mean, "place")
+    with pytest.raises(InputError, match=r"'regio' named in by .* Similar names: region"):
         pooled_by(result, "regio", pooled_mean, "age")
 
 
@@ -254,6 +258,24 @@ def test_codes_of_nominals_taken_as_numbers_are_noted(result):
     assert pooled_mean(result, "health").notes == ()
     with pytest.raises(InputError, match=r"'age' has no levels.*mean"):
         pooled_proportions(result, "age")
+
+
+def test_labels_cannot_write_to_the_terminal():
+    labels = {1: "\x1b[31mred\nYes", 2: "No"}
+    asked = Column("q", ColumnKind.NOMINAL, (1, 2), level_labels=labels)
+    other = Column("g", ColumnKind.NOMINAL, (1, 2), level_labels=labels)
+    values = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 0], [1, 1.0]])
+    made = identical_draws(values, (asked, other), m=2)
+    for shown in (
+        pooled_proportions(made, "q"),
+        pooled_by(made, "g", pooled_mean, "q"),
+        pooled_by(made, "g", pooled_proportions, "q"),
+        pooled_table(made, "g", "q"),
+        made.pool("I(q == 1) ~ g"),
+    ):
+        assert "\x1b" not in str(shown)
+        assert "red" in str(shown)
+        assert shown._repr_html_().startswith("<")
 
 
 def test_tables_of_text_fit_eighty_columns(result):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,9 @@ class PooledTable:
             "total": self.total.to_dict(level),
             "notes": list(self.rows.notes),
         }
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         from tabsoda.analysis.results_text import results_text

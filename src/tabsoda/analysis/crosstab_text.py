@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tabsoda.analysis.text import percent_text
+from tabsoda.analysis.text import percent_text, printable
 
 if TYPE_CHECKING:
     from tabsoda.analysis.crosstab import PooledTable
@@ -19,8 +19,8 @@ _HEADER_LINES = 3
 
 def crosstab_lines(table: PooledTable, width: int) -> list[str]:
     """Return the cells in per cent of their row, with intervals below."""
-    heads = [table.column.describe_level(level) for level in table.column.levels]
-    entries = [(table.rows.describe(code), one) for code, one in table.rows.items()]
+    heads = [printable(table.column.describe_level(level)) for level in table.column.levels]
+    entries = [(printable(table.rows.describe(code)), one) for code, one in table.rows.items()]
     entries.append(("All", table.total))
     counts = [_used(one) for _, one in entries]
     room, n_room = min(_LABEL, max(len(text) for text, _ in entries)), max(map(len, counts))

@@ -169,7 +169,8 @@ def _outcome(outcome: Any, formula: str, known: dict[str, Any]) -> Array:
         column = known.get(named)
         level = repr(column.levels[0]) if column is not None and column.levels else "1"
         raise InputError(
-            f"The outcome {named} has more than one column",
+            f"The outcome {named} "
+            + ("has more than one column" if column is None else "is categorical"),
             found=", ".join(names[:4]) if column is None else f"levels {written_levels(column)}",
             expected="a number or a comparison",
             next_step=f"Write which level is meant, such as I({named} == {level}) ~ ..., with the"

@@ -73,6 +73,17 @@ def check_formula(formula: str, columns: Collection[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
+def has_moving_knots(formula: str) -> bool:
+    """Whether a spline's knots are left to the data, and so differ between draws.
+
+    Examples
+    --------
+    >>> has_moving_knots("y ~ bs(x, df=4)"), has_moving_knots("y ~ bs(x, knots=[30, 50])")
+    (True, False)
+    """
+    return any("knots" not in part for part in re.findall(r"\b(?:bs|cr|cc)\(([^)]*)", formula))
+
+
 def transforms_log(formula: str) -> bool:
     """Whether the outcome of a formula is a logarithm, whose coefficients are log ratios.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
 
 Array = NDArray[np.float64]
-# Numbers with more different answers than this make no groups.
-_MOST_GROUPS = 50
+# More different numbers, or more levels, than this are not groups.
+_MOST_NUMBERS, _MOST_LEVELS = 50, 300
 NOT_ESTIMATED = "in a group that cannot be estimated"
 
 
@@ -90,6 +91,9 @@ class PooledGroups(Mapping[Code, Any]):
             "code": plain(code),
             "label": self.column.level_labels.get(code),
         }
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         from tabsoda.analysis.results_text import results_text
@@ -171,17 +175,18 @@ def pooled_by(
 def _groups(result: Imputations, variable: Variable) -> tuple[Column, Array]:
     """Return a column with the groups as levels, and who belongs where, shape (n_draws, n_rows)."""
     coded = np.array([variable.coded(draw) for draw in range(1, len(result) + 1)])
-    if variable.column.is_categorical:
-        return variable.column, coded
     levels = np.unique(coded[~np.isnan(coded)])
-    if len(levels) > _MOST_GROUPS:
+    most = _MOST_LEVELS if variable.column.is_categorical else _MOST_NUMBERS
+    if len(levels) > most:
         raise InputError(
             "has too many different values to be used in by",
             column=variable.column.name,
             found=f"{len(levels):,} values",
-            expected=f"a categorical question, or at most {_MOST_GROUPS} values",
+            expected=f"a categorical question, or at most {most} values",
             next_step="Use where, such as AGE < 40, once for every group",
         )
+    if variable.column.is_categorical:
+        return variable.column, coded
     places = np.where(np.isnan(coded), np.nan, np.searchsorted(levels, coded))
     return replace(variable.column, levels=tuple(plain(float(v)) for v in levels)), places
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.analysis.design import Design, check_outcome, check_rank, model_design
-from tabsoda.analysis.formula import check_formula, transforms_log
+from tabsoda.analysis.formula import check_formula, has_moving_knots, transforms_log
 from tabsoda.analysis.model_frame import require_analysis_extra
 from tabsoda.analysis.pooling import Analysis, pool
 from tabsoda.analysis.replicates import ReplicateWeights
@@ -101,7 +101,10 @@ def pooled_model(
         design = model_design(result, formula, draw, names, rows.counted[draw - 1])
         labels.append(design.labels)
         analyses.append(_fit(design, family, found))
-    pooled = pool(analyses, notes=notes_on_weights(found))
+    notes = notes_on_weights(found)
+    if has_moving_knots(formula):
+        notes = (*notes, "Spline knots differ between draws: give knots, lower_bound, upper_bound.")
+    pooled = pool(analyses, notes=notes)
     _check_references(labels)
     return replace(
         pooled,

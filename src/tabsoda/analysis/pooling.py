@@ -46,7 +46,7 @@ def pool(
     Parameters
     ----------
     analyses : sequence
-        One entry an imputation: fitted models with ``params``, ``cov_params()`` and ``df_resid``
+        One entry per imputation: fitted models with ``params``, ``cov_params()`` and ``df_resid``
         (as statsmodels has them); or pairs of estimates and variances; or, with ``variances``,
         the estimates alone. An estimate is a number or a vector.
     variances : sequence, optional
@@ -76,14 +76,14 @@ def pool(
             raise InputError(
                 "There are not as many variances as estimates",
                 found=f"{len(given)} variances",
-                expected=f"{len(entries)}, one an imputation",
+                expected=f"{len(entries)}, one per imputation",
             )
         entries = list(zip(entries, given, strict=True))
     if len(entries) < 2:
         raise InputError(
             "There is nothing to pool",
             found=f"{len(entries)} analyses",
-            expected="2 or more: with fewer nobody knows how much the draws differ",
+            expected="2 or more, which show how much the draws differ",
             next_step="Draw more imputations",
         )
     read = [_analysis(entry, number) for number, entry in enumerate(entries, 1)]
@@ -142,7 +142,7 @@ def _floats(values: Any, number: int) -> Array:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"Analysis {number} holds something that is no number", found=str(error)
+            f"Analysis {number} has something that is not a number", found=str(error)
         ) from error
 
 

@@ -61,7 +61,7 @@ class ReplicateWeights:
             raise InputError(
                 "The scales do not fit the replicate weights",
                 found=f"{self.replicate_scales.size} scales",
-                expected=f"{self.replicates.shape[1]}, one a replicate",
+                expected=f"{self.replicates.shape[1]}, one per replicate",
             )
         for array in (self.weights, self.replicates):
             check_weights(array)

@@ -9,7 +9,8 @@ from tabsoda.analysis.crosstab import PooledTable
 from tabsoda.analysis.crosstab_text import crosstab_lines
 from tabsoda.analysis.groups import PooledGroups
 from tabsoda.analysis.pooled import PooledEstimates
-from tabsoda.analysis.text import FMI, Row, headline, note_lines, rows_of, table_lines
+from tabsoda.analysis.text import FMI, Row, headline, note_lines, printable, rows_of, table_lines
+from tabsoda.schema.column import Code
 
 Result = PooledEstimates | PooledGroups | PooledTable
 _ONE_PER_QUESTION = ("mean", "total")
@@ -55,6 +56,10 @@ def _question(part: Result) -> str:
     return first.labels[0].question if first.labels else first.names[0]
 
 
+def _group(groups: PooledGroups, code: Code) -> str:
+    return printable(groups.describe(code))
+
+
 def _rows(part: Result) -> list[Row]:
     """Return a row for a mean, or a row per group below the question's name."""
     if isinstance(part, PooledEstimates):
@@ -62,7 +67,7 @@ def _rows(part: Result) -> list[Row]:
     if isinstance(part, PooledTable):
         return rows_of(part.total)
     return [
-        (f"{one.names[0]} by {part.column.name}", part.describe(code), rows_of(one)[0][2])
+        (f"{one.names[0]} by {part.column.name}", _group(part, code), rows_of(one)[0][2])
         for code, one in part.items()
     ]
 
@@ -74,7 +79,7 @@ def _body(part: Result, width: int) -> list[str]:
         return crosstab_lines(part, width)
     lines: list[str] = []
     for code, one in part.items():
-        title = f"{part.column.name}: {part.describe(code)}; N = {one.counts.used_text()}"
+        title = f"{part.column.name}: {_group(part, code)}; N = {one.counts.used_text()}"
         lines += ["", *textwrap.wrap(title, width, subsequent_indent="  "), *_body(one, width)]
     return lines
 
@@ -86,7 +91,7 @@ def _notes(part: Result) -> list[str]:
     if isinstance(part, PooledTable):
         return [*_notes(part.rows), *part.total.notes]
     failed = [
-        f"Not estimated: {part.column.name} {part.describe(code)}: {why}"
+        f"Not estimated: {part.column.name} {_group(part, code)}: {why}"
         for code, why in part.failed.items()
     ]
     return [*failed, *part.notes, *(note for one in part.values() for note in _notes(one))]

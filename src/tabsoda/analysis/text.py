@@ -23,6 +23,17 @@ _NARROWEST_LABEL = 12
 _MANY_DF = 1e6
 
 
+def printable(text: str) -> str:
+    r"""Make any label safe for a terminal: control characters and line breaks become spaces.
+
+    Examples
+    --------
+    >>> printable("Don't\nknow\x1b[31m")
+    "Don't know [31m"
+    """
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def headline(pooled: PooledEstimates) -> str:
     """Say over what was pooled."""
     return f"Pooled over {pooled.n_draws} imputations (Rubin's rules)"
@@ -40,7 +51,10 @@ def header(kind: str) -> tuple[str, ...]:
 def rows_of(pooled: PooledEstimates) -> list[Row]:
     """Return the rows of the table; levels stand below the question they belong to."""
     labels = [(one.heading, one.text) for one in pooled.labels] or [("", n) for n in pooled.names]
-    return [(*label, _cells(pooled, i)) for i, label in enumerate(labels)]
+    return [
+        (printable(heading), printable(text), _cells(pooled, i))
+        for i, (heading, text) in enumerate(labels)
+    ]
 
 
 def shown_rows(pooled: PooledEstimates) -> list[tuple[str, ...]]:

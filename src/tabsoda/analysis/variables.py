@@ -100,7 +100,7 @@ def unknown_column(name: str, known: Iterable[str], option: str = "") -> InputEr
         place,
         column=name,
         expected=None if near else f"one of {listed}",
-        next_step=f"Did you mean {' or '.join(near)}?" if near else None,
+        next_step=f"Similar names: {', '.join(near)}" if near else None,
     )
 
 

@@ -51,7 +51,7 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
         raise InputError(
             "The weights do not fit the table",
             found=f"{rows} weights",
-            expected=f"{result.table.shape[0]}, one a row",
+            expected=f"{result.table.shape[0]}, one per row",
         )
     return found
 

@@ -19,7 +19,7 @@ def pool(
     formula: str | None = None,
     mean: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     share: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
-    table: tuple[str, str] | None = None,
+    table: Annotated[tuple[str, str] | None, Parameter(negative="")] = None,
     where: str | None = None,
     by: str | None = None,
     family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
@@ -91,7 +91,12 @@ def pool(
         emit_json(asked | (shown[0] if formula is not None else {"results": shown}))
         return
     console = output()
-    text = "\n".join([*_asked_lines(asked), results_text(parts, console.width)])
+    lines = [*_asked_lines(asked), results_text(parts, console.width)]
+    if weights is None and found.weights is not None and found.weights.width:
+        lines.append(
+            f"Unweighted; use the survey's weights with --weights {found.weights.columns[0]}"
+        )
+    text = "\n".join(lines)
     console.print(text, markup=False, no_wrap=True, crop=False)
 
 
