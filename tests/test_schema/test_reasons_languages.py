@@ -11,7 +11,13 @@ SKIP, REFUSED, DONT_KNOW, BLANK, OTHER = Reason
 
 LABELS = {
     "English": {
-        SKIP: ["Inapplicable", "NOT APPLICABLE", "Valid skip", "Not asked", "INAP, coded 2 at Q5"],
+        SKIP: [
+            "Inapplicable",
+            "NOT APPLICABLE",
+            "Valid skip",
+            "Not asked in this country",
+            "INAP, coded 2 at Q5",
+        ],
         REFUSED: ["Refused (vol.)", "Prefer not to say", "I would rather not answer"],
         DONT_KNOW: ["DON'T KNOW", "{Don’t know}", "[Do not read] Don't know", "Can't choose"],
         BLANK: ["No answer", "Not ascertained", "Skipped on web", "BLANK (NO ANSWER)"],

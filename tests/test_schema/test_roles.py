@@ -103,6 +103,7 @@ NEGATIVE = [
     ("weight", "", KILOS),
     ("weight", "", POUNDS),
     ("wt", "", KILOS),
+    ("RWEIGHT", "", POUNDS),
     ("q5", "Weight in kg", KILOS),
     ("peso", "Peso en kilos", KILOS),
     ("poids", "Poids (kg)", KILOS),
