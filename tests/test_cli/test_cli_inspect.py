@@ -57,7 +57,7 @@ def test_the_table_fits_and_counts(data, capsys):
     lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
     assert lines["wave.sav:"][1:] == ["30", "rows,", "4", "columns"]
     assert lines["smoked"][1:6] == ["nominal", "2", "24", "6", "0"]
-    assert lines["age_first"][1:6] == ["nominal", "2", "12", "0", "18"]
+    assert lines["age_first"][1:6] == ["continuous", "12", "0", "18", "c?"]
     assert lines["health"][1:4] == ["ordinal", "5", "30"]
     assert lines["CASEID"][1] == "id"
     assert "99 (6x)" in text
@@ -118,9 +118,14 @@ def test_wide_surveys_stay_readable(surveys, capsys, monkeypatch, name):
 
 def test_guesses_that_differ_in_numbers_are_told_with_their_range(tmp_path, capsys):
     pl.DataFrame(
-        {"a": [1, 2] * 12, "b": [1, 2, 3] * 8, "c": [*range(12)] * 2, "d": ["x", "y", "z"] * 8}
+        {
+            "a": [1, 2, 3, 4] * 6,
+            "b": [1, 2, 3] * 8,
+            "c": [*range(12)] * 2,
+            "d": ["x", "y", "z"] * 8,
+        }
     ).write_csv(tmp_path / "a.csv")
     text = " ".join(run(capsys, tmp_path / "a.csv").split())
-    assert "a 2 to 3 different whole numbers, no labels (2)" in text
+    assert "a 3 to 4 different whole numbers, no labels (2)" in text
     assert "b 12 different whole numbers (1)" in text
     assert "c 3 different texts (1)" in text

@@ -13,8 +13,9 @@ DDI = """<?xml version="1.0" encoding="UTF-8"?>
     <qstn><qstnLit>How often do you smoke?</qstnLit></qstn>
     <universe>Those who ever smoked</universe>
     <invalrng><range min="-9" max="-1"/><item VALUE="96"/></invalrng>
-    <catgry><catValu>1</catValu><labl>Never</labl></catgry>
-    <catgry><catValu>2</catValu><labl>Often</labl></catgry>
+    <catgry><catValu>1</catValu><labl>Alpha</labl></catgry>
+    <catgry><catValu>2</catValu><labl>Beta</labl></catgry>
+    <catgry><catValu>3</catValu><labl>Gamma</labl></catgry>
     <catgry missing="Y"><catValu>97</catValu><labl>Refused</labl></catgry>
     <catgry><catValu>-1</catValu><labl>Legitimate skip</labl></catgry>
   </var>
@@ -31,7 +32,13 @@ def test_ddi_says_labels_categories_ranges_and_universe(tmp_path):
     first, second = hints["Q1"], hints["Q2"]
     assert (first.label, first.measure) == ("How often?", "ordinal")
     assert first.universe == "Those who ever smoked"
-    assert first.level_labels == {1: "Never", 2: "Often", 97: "Refused", -1: "Legitimate skip"}
+    assert first.level_labels == {
+        1: "Alpha",
+        2: "Beta",
+        3: "Gamma",
+        97: "Refused",
+        -1: "Legitimate skip",
+    }
     assert set(first.missing_codes) == {96, 97}
     assert first.missing_ranges == ((-9.0, -1.0),)
     assert second.label == "How many?"
@@ -44,7 +51,7 @@ def test_codebook_describes_a_bare_file(tmp_path):
     frame = pl.DataFrame({"q1": [1, 2, 97, -1, -5], "Q2": [3, 950, 12, 899, None]})
     survey = read_survey(frame, codebook=tmp_path / "c.xml")
     column = survey.schema["q1"]
-    assert (column.kind, column.levels) == (ColumnKind.ORDINAL, (1, 2))
+    assert (column.kind, column.levels) == (ColumnKind.ORDINAL, (1, 2, 3))
     assert column.universe == "Those who ever smoked"
     reasons = [survey.states.reason_of(row, "q1") for row in range(5)]
     assert reasons == [None, None, Reason.REFUSED, Reason.SKIP, Reason.OTHER]
@@ -58,7 +65,7 @@ def test_codebook_fills_only_the_gaps_of_a_description(tmp_path):
     survey = read_survey(frame, described, codebook=tmp_path / "c.xml")
     column = survey.schema["Q1"]
     assert (column.label, column.kind) == ("Mine", ColumnKind.NOMINAL)
-    assert column.level_labels[2] == "Often"
+    assert column.level_labels[2] == "Beta"
     # The description calls 97 an answer, and it has the last word.
     assert survey.states.answered.all()
     assert "code kept as an answer" in [event.decision for event in survey.events]

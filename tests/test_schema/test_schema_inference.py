@@ -6,7 +6,6 @@ from tabsoda._internal.randomness import numpy_generator
 from tabsoda.schema import ColumnKind, ColumnRole, Reason
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.inference import propose_column, propose_schema
-from tabsoda.schema.ordered_labels import ordered_scale
 from tabsoda.schema.reasons import reason_from_label
 from tabsoda.schema.suspicion import suspicious_codes
 
@@ -54,9 +53,10 @@ def test_levels_come_from_labels_and_answers_in_the_order_of_the_codes():
     assert column.levels == (1, 2, 3, 10)
 
 
-def test_words_never_give_the_order():
+def test_words_give_the_order_of_texts_and_confirm_that_of_codes():
     column = propose_column(pl.Series("q", ["Never", "Often", "Rarely"] * 10))
-    assert column.kind is ColumnKind.NOMINAL
+    assert column.kind is ColumnKind.ORDINAL
+    assert column.levels == ("Never", "Rarely", "Often")
     falling = labelled(["Always", "Often", "Rarely", "Never"])
     assert propose_column(integers(1, 4), falling).levels == (1, 2, 3, 4)
 
@@ -185,31 +185,3 @@ def test_a_far_value_that_many_have_is_suspicious(shares, codes):
 )
 def test_reasons_from_labels(label, reason):
     assert reason_from_label(label) is reason
-
-
-@pytest.mark.parametrize(
-    ("labels", "scale"),
-    [
-        (["Strongly agree", "Agree", "Neither", "Disagree", "Strongly disagree"], "agreement"),
-        (
-            ["Agree strongly", "Agree somewhat", "Disagree somewhat", "Disagree strongly"],
-            "agreement",
-        ),
-        (["Excellent", "Very good", "Good", "Fair", "Poor"], "quality"),
-        (
-            ["Not at all", "Several days", "More than half the days", "Nearly every day"],
-            "frequency",
-        ),
-        (["Very satisfied", "Satisfied", "Dissatisfied", "Very dissatisfied"], "satisfaction"),
-        (
-            ["Not important", "Somewhat important", "Very important", "Extremely important"],
-            "degree",
-        ),
-        (["None", "1-5", "6 to 10", "11 or more"], "number ranges"),
-        (["Agree", "Yes", "Strongly agree"], ""),
-        (["Married", "Widowed", "Divorced", "Single"], ""),
-        (["Often", "Never", "Sometimes"], ""),
-    ],
-)
-def test_ordered_scales(labels, scale):
-    assert ordered_scale(labels) == scale

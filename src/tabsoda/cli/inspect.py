@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -19,6 +20,7 @@ _FLAGS_SHOWN = 8
 _SHOWN_IN_FULL = ("role guessed",)
 _NUMBER = re.compile(r"\d+")
 _NAME_WIDTH = 18
+_MARKS = {"doubtful": "??", "likely": "?"}
 
 
 def inspect(
@@ -98,12 +100,20 @@ def _description(survey: Path | None, settings: tuple[str, ...]) -> Any:
 def _report(summary: dict[str, Any], width: int) -> Iterator[str]:
     for line in _head(summary):
         yield from _wrapped(line, width, "")
-    keys = _reason_keys(summary["variables"])
-    yield ""
-    yield from _table(summary["variables"], keys, width)
+    variables = summary["variables"]
+    keys = _reason_keys(variables)
+    doubtful = [v for v in variables if v["confidence"] == "doubtful"]
+    if doubtful:
+        yield ""
+        yield f"Check these first ({_plural(len(doubtful), 'doubtful kind')}):"
+        yield from _table(doubtful, keys, width)
+    others = [v for v in variables if v["confidence"] != "doubtful"]
+    if others:
+        yield ""
+        yield from _table(others, keys, width)
     if keys:
         yield ""
-        yield from _reasons(keys, summary["variables"], width)
+        yield from _reasons(keys, variables, width)
     yield ""
     yield from _flags(summary["flags"], width)
 
@@ -115,6 +125,10 @@ def _head(summary: dict[str, Any]) -> Iterator[str]:
     yield f"{name}: {summary['rows']:,} rows, {summary['columns']:,} columns"
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(summary["kinds"].items()))
     yield f"Questions: {kinds}"
+    sure = Counter(v["confidence"] for v in summary["variables"] if v["confidence"])
+    if sure:
+        counts = [f"{sure[word]} {word}" for word in ("doubtful", "likely", "certain")]
+        yield f"Kinds guessed: {', '.join(counts)}"
     others = {role: n for role, n in summary["roles"].items() if role != "question"}
     if others:
         yield "Others: " + ", ".join(f"{n} {role}" for role, n in others.items())
@@ -154,18 +168,19 @@ def _reason_keys(variables: list[dict[str, Any]]) -> dict[str, str]:
 def _table(variables: list[dict[str, Any]], keys: dict[str, str], width: int) -> Iterator[str]:
     longest = max(len(variable["name"]) for variable in variables)
     name_width = max(len("variable"), min(_NAME_WIDTH, longest))
-    label_width = max(0, width - name_width - 53)
+    label_width = max(0, width - name_width - 55)
     heading = ("variable", "kind", "levels", "answered", "missing", "skipped", "")
     yield _row(heading, name_width)
     for variable in variables:
         key = keys.get(_generic(variable["reason"]), "")
+        mark = _MARKS.get(variable["confidence"], "")
         counts = [f"{variable[state]:,}" if state in variable else "" for state in heading[3:6]]
         cells = (
             _short(variable["name"], name_width),
             variable["kind"] or variable["role"],
             str(len(variable["levels"]) or ""),
             *counts,
-            f"{key:<3}{_short(variable['label'], label_width)}",
+            f"{key + mark:<5}{_short(variable['label'], label_width)}",
         )
         yield _row(cells, name_width)
 
@@ -177,7 +192,7 @@ def _row(cells: tuple[str, ...], name_width: int) -> str:
 
 
 def _reasons(keys: dict[str, str], variables: list[dict[str, Any]], width: int) -> Iterator[str]:
-    yield "Guesses (the letter in the table):"
+    yield from _wrapped("Guesses (the letter in the table; ? likely, ?? doubtful):", width, "")
     for reason, key in keys.items():
         same = [v["reason"] for v in variables if _generic(v["reason"]) == reason]
         text = _with_ranges(same).removeprefix("guess: ")

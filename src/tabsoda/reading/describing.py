@@ -16,6 +16,7 @@ from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole
 from tabsoda.schema.corrections import EMPTY_CELL
 from tabsoda.schema.description import Description
 from tabsoda.schema.file_codes import FoundCode, codes_of, log_codes, with_file_meanings
+from tabsoda.schema.file_evidence import KIND_OF_MEASURE
 from tabsoda.schema.files import load_description
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.inference import propose_schema
@@ -63,13 +64,7 @@ def _proposed(raw: RawTable, events: EventLog) -> Schema:
     """Guess every column, and log each guess."""
     schema = propose_schema(raw.frame, raw.hints, raw.tags)
     for column in schema:
-        said = f"{column.role.value}; " if column.role is not ColumnRole.QUESTION else ""
-        events.add(
-            "describe",
-            "column described by guess" if "guess" in column.note else "column described",
-            column=column.name,
-            detail=f"{said}{column.kind.value}: {column.note}",
-        )
+        _log_guess(column, raw.hint(column.name), events)
         if column.role is not ColumnRole.QUESTION:
             detail = f"{column.role.value}: {column.note.removeprefix('guess: ')}"
             events.add("describe", ROLE_GUESSED, column=column.name, detail=detail)
@@ -205,6 +200,30 @@ def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: 
         detail=f"{len(levels)} levels; the description lists none",
     )
     return replace(column, levels=levels)
+
+
+def _log_guess(column: Column, hints: ColumnHints, events: EventLog) -> None:
+    """Say what a column is taken for, how sure that is, and where the file says otherwise."""
+    said = column.kind.value
+    if column.role is not ColumnRole.QUESTION:
+        said = f"{column.role.value}; {said}"
+    elif column.confidence is not None:
+        said = f"{said} ({column.confidence.value})"
+    events.add(
+        "describe",
+        "column described by guess" if "guess" in column.note else "column described",
+        column=column.name,
+        detail=f"{said}: {column.note}",
+    )
+    declared = KIND_OF_MEASURE.get(hints.measure, column.kind)
+    if column.role is ColumnRole.QUESTION and declared is not column.kind:
+        events.add(
+            "describe",
+            "declared level overruled",
+            column=column.name,
+            detail=f"the file declares it {hints.measure}, taken as {column.kind.value}: "
+            f"{column.note.removeprefix('guess: ')}",
+        )
 
 
 def _log_doubts(column: Column, hints: ColumnHints, events: EventLog) -> None:

@@ -17,6 +17,7 @@ _WORTH_A_LOOK = (
     "unlisted values taken as missing",
     "words taken for an empty cell",
     "codes taken for no answer",
+    "declared level overruled",
     "column not described",
     "code kept as an answer",
     "encoding found",
@@ -83,4 +84,5 @@ def _variable(column: Column) -> dict[str, Any]:
         "levels": list(column.levels),
         "codes": {str(code): reason.value for code, reason in column.special_codes.items()},
         "reason": column.note,
+        "confidence": column.confidence.value if column.confidence is not None else None,
     }

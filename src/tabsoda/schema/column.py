@@ -47,6 +47,14 @@ class Reason(StrEnum):
     OTHER = "other"
 
 
+class Confidence(StrEnum):
+    """How sure a guess is."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    DOUBTFUL = "doubtful"
+
+
 @dataclass(frozen=True)
 class Column:
     """A question and the meaning of every code in it.
@@ -69,6 +77,8 @@ class Column:
         Who was asked, in the codebook's words. Shown beside mined rules, never parsed.
     note : str
         Why the description says what it says: the reason of a guess, or the author's remark.
+    confidence : Confidence or None
+        How sure the guess of the kind is; None where a person has given the kind.
 
     Examples
     --------
@@ -86,6 +96,7 @@ class Column:
     role: ColumnRole = ColumnRole.QUESTION
     universe: str = ""
     note: str = ""
+    confidence: Confidence | None = None
 
     def __post_init__(self) -> None:
         seen: set[Code] = set()

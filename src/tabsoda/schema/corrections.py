@@ -139,6 +139,8 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
         label=column.label if correction.label is None else correction.label,
         level_labels=labels,
         special_codes=special,
+        # A kind that a person gives is no guess.
+        confidence=column.confidence if correction.kind is None else None,
     )
     return corrected if corrected == column else replace(corrected, note=_note(correction))
 

@@ -6,26 +6,36 @@ Input: a table and the hints of its file and codebook. Output: a Schema for a pe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.codes import CodeBook
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
-from tabsoda.schema.content import Content, content_of, sorted_codes
+from tabsoda.schema.content import Content, content_of
+from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.hints import ColumnHints
-from tabsoda.schema.ordered_labels import ordered_scale
+from tabsoda.schema.kinds import KindGuess, guess_kinds
 from tabsoda.schema.roles import guess_role
 from tabsoda.schema.schema import Schema
 from tabsoda.schema.suspicion import suspicious_codes
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-# At most this many whole numbers without labels are taken for categories rather than a count.
-FEW_LEVELS = 10
 _EDGE = 40
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A column whose role is known, before its kind is decided."""
+
+    name: str
+    hints: ColumnHints
+    content: Content
+    role: ColumnRole
+    reason: str
 
 
 def propose_schema(
@@ -55,12 +65,9 @@ def propose_schema(
     >>> [column.kind.value for column in schema]
     ['nominal', 'continuous']
     """
-    return Schema(
-        tuple(
-            propose_column(series, (hints or {}).get(series.name), (tags or {}).get(series.name))
-            for series in frame
-        )
-    )
+    hints, tags = hints or {}, tags or {}
+    drafts = [_draft(series, hints.get(series.name), tags.get(series.name)) for series in frame]
+    return Schema(_decided(drafts))
 
 
 def propose_column(
@@ -68,105 +75,94 @@ def propose_column(
     hints: ColumnHints | None = None,
     tags: NDArray[np.object_] | None = None,
 ) -> Column:
-    """Guess what one column means."""
+    """Guess what one column means, without the evidence of other columns."""
+    return _decided([_draft(series, hints, tags)])[0]
+
+
+def _draft(
+    series: pl.Series, hints: ColumnHints | None, tags: NDArray[np.object_] | None
+) -> _Draft:
     hints = hints or ColumnHints()
     content = content_of(series, hints, tags)
-    role, role_reason = guess_role(series.name, content, hints)
-    kind, levels, kind_reason = _kind(content, hints)
-    if role is not ColumnRole.QUESTION:
-        is_weight = role is ColumnRole.WEIGHT
-        kind = ColumnKind.CONTINUOUS if is_weight else ColumnKind.NOMINAL
-        # A code for no weight must not count as one.
-        codes = content.special if is_weight else {}
-        labels = dict(hints.level_labels)
-        return Column(
-            series.name, kind, (), hints.label, labels, codes, role, hints.universe, role_reason
+    role, reason = guess_role(series.name, content, hints)
+    return _Draft(series.name, hints, content, role, reason)
+
+
+def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
+    """Decide the kinds of the questions together, since columns tell about each other."""
+    questions = [draft for draft in drafts if draft.role is ColumnRole.QUESTION]
+    guesses = dict(
+        zip(
+            (draft.name for draft in questions),
+            guess_kinds([_facts(draft) for draft in questions]),
+            strict=True,
         )
+    )
+    return tuple(
+        _question(draft, guesses[draft.name]) if draft.name in guesses else _other(draft)
+        for draft in drafts
+    )
+
+
+def _facts(draft: _Draft) -> ColumnFacts:
+    special = CodeBook(draft.content.special)
+    return ColumnFacts(
+        draft.name,
+        draft.hints.label,
+        draft.content.answers,
+        draft.content.counts,
+        {c: text for c, text in draft.hints.level_labels.items() if special.find(c) is None},
+        draft.hints.measure,
+        tuple(code for code in draft.hints.order if special.find(code) is None),
+        draft.content.is_temporal,
+    )
+
+
+def _other(draft: _Draft) -> Column:
+    """Describe a column that is not a question."""
+    is_weight = draft.role is ColumnRole.WEIGHT
+    kind = ColumnKind.CONTINUOUS if is_weight else ColumnKind.NOMINAL
+    # A code for no weight must not count as one.
+    codes = draft.content.special if is_weight else {}
+    hints = draft.hints
+    return Column(
+        draft.name,
+        kind,
+        (),
+        hints.label,
+        dict(hints.level_labels),
+        codes,
+        draft.role,
+        hints.universe,
+        draft.reason,
+    )
+
+
+def _question(draft: _Draft, guess: KindGuess) -> Column:
+    hints, content = draft.hints, draft.content
+    reason = guess.reason
     suspects = suspicious_codes(_edges(content.answers))
     unlabelled = [code for code in suspects if CodeBook(hints.level_labels).find(code) is None]
     if unlabelled:
-        kind_reason += f"; {', '.join(map(str, unlabelled))} look like codes for no answer"
+        reason += f"; {', '.join(map(str, unlabelled))} look like codes for no answer"
+    special = {**content.special, **guess.set_apart}
     return Column(
-        series.name,
-        kind,
-        levels,
+        draft.name,
+        guess.kind,
+        guess.levels,
         hints.label,
-        _labels(hints, levels, content.special),
-        content.special,
-        role,
+        _labels(hints, guess.levels, special),
+        special,
+        draft.role,
         hints.universe,
-        kind_reason,
+        reason,
+        guess.confidence,
     )
 
 
 def _edges(answers: tuple[Code, ...]) -> tuple[Code, ...]:
     """Return the smallest and largest answers, where codes for no answer lie."""
     return answers if len(answers) <= 2 * _EDGE else (*answers[:_EDGE], *answers[-_EDGE:])
-
-
-def _kind(content: Content, hints: ColumnHints) -> tuple[ColumnKind, tuple[Code, ...], str]:
-    answers, numbers = content.answers, content.numbers
-    special = CodeBook(content.special)
-    labelled = sorted_codes([code for code in hints.level_labels if special.find(code) is None])
-    if hints.order:
-        order = tuple(code for code in hints.order if special.find(code) is None)
-        return ColumnKind.ORDINAL, order, "the table itself gives the levels in this order"
-    if not answers and not labelled:
-        return ColumnKind.CONTINUOUS, (), "guess: no answer at all, nothing to tell the kind by"
-    if content.is_temporal:
-        return ColumnKind.CONTINUOUS, (), "dates, as numbers"
-    levels = _union(labelled, answers)
-    unlabelled = len(levels) - len(labelled)
-    if hints.measure in ("nominal", "ordinal"):
-        if hints.measure == "ordinal" and numbers is None and answers:
-            reason = "guess: called ordinal by the file, but texts have no order: give one"
-            return ColumnKind.NOMINAL, levels, reason
-        return ColumnKind(hints.measure), levels, f"the file calls it {hints.measure}"
-    if numbers is None:
-        return ColumnKind.NOMINAL, levels, _text_reason(answers)
-    if labelled and unlabelled <= max(1, len(labelled) // 2):
-        scale = ordered_scale([hints.level_labels[code] for code in labelled])
-        if scale:
-            reason = f"guess: its labels step through a scale ({scale}) in the order of the codes"
-            return ColumnKind.ORDINAL, levels, reason
-        return ColumnKind.NOMINAL, levels, "guess: its values are labelled, with no visible order"
-    return _kind_of_numbers(levels, numbers, hints, labelled)
-
-
-def _kind_of_numbers(
-    levels: tuple[Code, ...],
-    numbers: NDArray[np.float64],
-    hints: ColumnHints,
-    labelled: tuple[Code, ...],
-) -> tuple[ColumnKind, tuple[Code, ...], str]:
-    whole = bool((numbers == np.round(numbers)).all())
-    usual = numbers.size - len(suspicious_codes(numbers.tolist()))
-    if not whole:
-        return ColumnKind.CONTINUOUS, (), "guess: numbers with fractions"
-    if hints.measure == "scale":
-        return ColumnKind.CONTINUOUS, (), "the file calls it a scale"
-    if len(labelled) >= 2 and len(levels) <= FEW_LEVELS + 1:
-        return ColumnKind.ORDINAL, levels, "guess: whole numbers with labels at some steps only"
-    if usual <= FEW_LEVELS:
-        reason = f"guess: {usual} different whole numbers, no labels; could be ordinal or a count"
-        return ColumnKind.NOMINAL, levels, reason
-    return ColumnKind.CONTINUOUS, (), f"guess: {usual} different whole numbers"
-
-
-def _text_reason(answers: tuple[Code, ...]) -> str:
-    n_numbers = sum(as_number(answer) is not None for answer in answers)
-    if n_numbers > len(answers) / 2:
-        texts = [str(a) for a in answers if as_number(a) is None]
-        return f"guess: text among numbers ({', '.join(map(repr, texts[:3]))}): list it as a code?"
-    if ordered_scale([str(answer) for answer in answers]):
-        return "guess: texts; they look like a scale, give their order to make it ordinal"
-    return f"guess: {len(answers)} different texts"
-
-
-def _union(labelled: tuple[Code, ...], answers: tuple[Code, ...]) -> tuple[Code, ...]:
-    """Labelled codes and answers found, each once, in order."""
-    book = CodeBook(labelled)
-    return sorted_codes([*labelled, *(answer for answer in answers if book.find(answer) is None)])
 
 
 def _labels(

@@ -1,9 +1,9 @@
 """The JSON list form of a survey description: one object a column, in questionnaire order.
 
 Known fields: name, type, levels, label, level_labels, note, skip_codes, missing_codes, and, beyond
-the form in circulation, role, universe, refused_codes, dont_know_codes and blank_codes. Other
-fields are let pass. Codes are often written as texts there (``"8"``, ``"-1.0"``); they are read as
-numbers where the levels are numbers.
+the form in circulation, role, universe, confidence, refused_codes, dont_know_codes and
+blank_codes. Other fields are let pass. Codes are often written as texts there (``"8"``,
+``"-1.0"``); they are read as numbers where the levels are numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import CodeBook, match_keys, numeric_if_possible
-from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Confidence, Reason
 from tabsoda.schema.reasons import reason_from_label
 from tabsoda.schema.schema import Schema
 
@@ -79,6 +79,9 @@ def _column(entry: Any, number: int, source: str) -> Column:
         role,
         str(entry.get("universe") or ""),
         str(entry.get("note") or ""),
+        _one_of(Confidence, entry["confidence"], name, "confidence")
+        if entry.get("confidence")
+        else None,
     )
 
 
@@ -164,4 +167,6 @@ def _entry(column: Column) -> dict[str, Any]:
         entry["role"] = column.role.value
     if column.universe:
         entry["universe"] = column.universe
+    if column.confidence is not None:
+        entry["confidence"] = column.confidence.value
     return entry

@@ -34,7 +34,7 @@ from pydantic_core import PydanticCustomError
 
 from tabsoda.errors import InputError
 from tabsoda.schema.code_lists import Codes, Labelled, take
-from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Confidence, Reason
 from tabsoda.schema.correction_form import CorrectionForm, LevelSets, ReasonOrAnswer, named_levels
 from tabsoda.schema.corrections import Correction
 from tabsoda.schema.description import Description
@@ -46,6 +46,7 @@ _HEADER = """\
 # role: question where absent; id, weight, stratum, cluster and ignore are left as they are.
 # kind: continuous, nominal or ordinal (levels in their order).
 # skip, refused, dont_know, blank, other: codes that are no answer, and why.
+# confidence: how sure a guess of the kind is; remove it where you have checked the kind.
 """
 _LINE = 96
 # Labelled levels that this many columns share are written once, under [level_sets].
@@ -67,6 +68,7 @@ class _Variable(BaseModel):
     more_labels: list[Labelled] = []
     universe: StrictStr = ""
     note: StrictStr = ""
+    confidence: Literal["certain", "likely", "doubtful"] | None = None
 
 
 class _Document(BaseModel):
@@ -152,6 +154,7 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
         role,
         variable.universe,
         variable.note,
+        Confidence(variable.confidence) if variable.confidence else None,
     )
 
 
@@ -252,6 +255,8 @@ def _format_variable(column: Column, sets: Mapping[_LevelSet, str]) -> str:
         lines.append(f"universe = {_literal(column.universe)}")
     if column.note:
         lines.append(f"note = {_literal(column.note)}")
+    if column.confidence is not None:
+        lines.append(f"confidence = {_literal(column.confidence.value)}")
     return "\n".join(lines) + "\n"
 
 

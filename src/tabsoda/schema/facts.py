@@ -1,0 +1,99 @@
+"""What is known of a column before its kind is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.column import Code
+from tabsoda.schema.content import sorted_codes
+from tabsoda.schema.scales.label_text import without_codes
+from tabsoda.schema.suspicion import suspicious_codes
+
+# Whole numbers without labels: at most this many are the steps of a rating scale.
+MOST_STEPS = 11
+_FEWEST_STEPS = 3
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column: its distinct answers, their labels and what the file declares.
+
+    Attributes
+    ----------
+    name : str
+    question : str
+        The text of the question.
+    answers : tuple of Code
+        Distinct answers found, in increasing order, without codes that are no answer.
+    counts : tuple of int
+        How often each answer occurs.
+    labels : mapping of Code to str
+        Labels of answers, found in the data or not.
+    measure : str
+        ``"nominal"``, ``"ordinal"``, ``"scale"`` or empty.
+    order : tuple of Code
+        An order that the table itself gives.
+    is_temporal : bool
+    """
+
+    name: str
+    question: str = ""
+    answers: tuple[Code, ...] = ()
+    counts: tuple[int, ...] = ()
+    labels: Mapping[Code, str] = field(default_factory=dict)
+    measure: str = ""
+    order: tuple[Code, ...] = ()
+    is_temporal: bool = False
+
+    @cached_property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The answers as numbers, or None if one is a text."""
+        numbers = [as_number(answer) for answer in self.answers]
+        return None if None in numbers else np.asarray(numbers, dtype=np.float64)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all answers are whole numbers."""
+        return self.numbers is not None and bool((self.numbers == np.round(self.numbers)).all())
+
+    @cached_property
+    def telling_labels(self) -> dict[Code, str]:
+        """Labels that say more than the code: "3" for 3 does not."""
+        codes = list(self.labels)
+        bare = without_codes([self.labels[code] for code in codes], codes)
+        return {
+            code: text
+            for code, text in zip(codes, bare, strict=True)
+            if text.strip() and as_number(text) != as_number(code)
+        }
+
+    @cached_property
+    def levels(self) -> tuple[Code, ...]:
+        """Labelled codes and answers found, each once, in increasing order."""
+        book = CodeBook(self.labels)
+        return sorted_codes(
+            [*self.labels, *(answer for answer in self.answers if book.find(answer) is None)]
+        )
+
+    @cached_property
+    def usual(self) -> NDArray[np.float64]:
+        """The numbers among the answers without those that look like codes for no answer."""
+        if self.numbers is None:
+            return np.empty(0)
+        odd = [as_number(code) for code in suspicious_codes(self.numbers.tolist())]
+        return self.numbers[~np.isin(self.numbers, [n for n in odd if n is not None])]
+
+    @cached_property
+    def steps(self) -> tuple[int, int] | None:
+        """The first and last of a few whole numbers that could be the steps of a rating scale."""
+        found = self.usual
+        if not self.is_whole or not _FEWEST_STEPS <= found.size <= MOST_STEPS:
+            return None
+        low, high = int(found.min()), int(found.max())
+        return (low, high) if low in (0, 1) and high < MOST_STEPS + low else None

@@ -1,0 +1,139 @@
+"""Decides the kind of a column: pieces of evidence vote, the declared level is one of them.
+
+Input: the facts of a column and of its file. Output: kind, levels in order, reason, confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tabsoda.schema.codes import CodeBook
+from tabsoda.schema.column import Code, ColumnKind, Confidence, Reason
+from tabsoda.schema.facts import ColumnFacts
+from tabsoda.schema.file_evidence import FileEvidence, declared_weights, gather
+from tabsoda.schema.kind_votes import Labelled, Vote, declared_vote, labelled_levels, votes_for
+
+# A lead of the winning kind from which a guess is certain or likely.
+_CERTAIN_LEAD = 3.0
+_LIKELY_LEAD = 1.5
+
+
+@dataclass(frozen=True)
+class KindGuess:
+    """What a column is taken for.
+
+    Attributes
+    ----------
+    kind : ColumnKind
+    levels : tuple of Code
+        In order; empty if continuous.
+    reason : str
+    confidence : Confidence
+    set_apart : mapping of Code to Reason
+        Levels such as "no opinion" that are no step of the scale.
+    """
+
+    kind: ColumnKind
+    levels: tuple[Code, ...]
+    reason: str
+    confidence: Confidence
+    set_apart: Mapping[Code, Reason] = field(default_factory=dict)
+
+
+def guess_kinds(columns: Sequence[ColumnFacts]) -> list[KindGuess]:
+    """Decide the kinds of all columns of a file.
+
+    What a declared level is worth is found first, on columns that other evidence makes clear.
+    """
+    file = gather(columns)
+    clear = []
+    for facts in columns:
+        if facts.measure:
+            guess = guess_kind(replace(facts, measure=""), file)
+            if guess.confidence is Confidence.CERTAIN:
+                clear.append((facts.measure, guess.kind))
+    file = replace(file, weights=declared_weights(clear))
+    return [guess_kind(facts, file) for facts in columns]
+
+
+def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGuess:
+    """Decide the kind of one column.
+
+    Examples
+    --------
+    >>> facts = ColumnFacts("q", answers=(1, 2, 3), measure="nominal",
+    ...                     labels={1: "Agree", 2: "Disagree", 3: "Neither"})
+    >>> guess = guess_kind(facts)
+    >>> guess.kind.value, guess.levels, guess.confidence.value
+    ('ordinal', (1, 3, 2), 'certain')
+    """
+    if facts.order:
+        reason = "the table itself gives the levels in this order"
+        return KindGuess(ColumnKind.ORDINAL, facts.order, reason, Confidence.CERTAIN)
+    if facts.is_temporal:
+        return KindGuess(ColumnKind.CONTINUOUS, (), "dates, as numbers", Confidence.CERTAIN)
+    if not facts.levels:
+        reason = "guess: no answer at all, nothing to tell the kind by"
+        return KindGuess(ColumnKind.CONTINUOUS, (), reason, Confidence.DOUBTFUL)
+    file = file or FileEvidence()
+    labelled = labelled_levels(facts)
+    votes = [*votes_for(facts, file, labelled), *declared_vote(facts, file)]
+    kind, confidence, reason = _winner(_allowed(votes, facts, labelled))
+    reason = f"guess: {reason}"
+    if kind is ColumnKind.CONTINUOUS:
+        return KindGuess(kind, (), reason, confidence)
+    if kind is ColumnKind.ORDINAL:
+        levels, set_apart = _ordered(facts, labelled)
+        if _has_unlabelled_end(levels, labelled):
+            confidence = Confidence.DOUBTFUL
+            reason += "; an answer beyond the labelled ones has no label"
+        return KindGuess(kind, levels, reason, confidence, set_apart)
+    return KindGuess(kind, facts.levels, reason, confidence)
+
+
+def _has_unlabelled_end(levels: tuple[Code, ...], labelled: Labelled) -> bool:
+    """Whether a scale of labels begins or ends with a level that has none."""
+    return len(labelled.codes) >= 3 and not {levels[0], levels[-1]} <= set(labelled.codes)
+
+
+def _allowed(votes: list[Vote], facts: ColumnFacts, labelled: Labelled) -> list[Vote]:
+    """Leave out votes for a kind that the column cannot have: ordinal without a known order."""
+    not_possible = set()
+    scale = labelled.scale
+    # Words give the order of labelled levels only.
+    is_partial = (
+        scale is not None
+        and scale.order is not None
+        and not scale.follows_codes
+        and len(facts.levels) > len(labelled.codes)
+    )
+    if not labelled.can_be_ordinal or is_partial or (facts.numbers is None and scale is None):
+        not_possible.add(ColumnKind.ORDINAL)
+    if facts.numbers is None and facts.answers:
+        not_possible.add(ColumnKind.CONTINUOUS)
+    kept = [vote for vote in votes if vote.kind not in not_possible]
+    return kept or [Vote(ColumnKind.NOMINAL, 1.0, "no order is known")]
+
+
+def _winner(votes: Sequence[Vote]) -> tuple[ColumnKind, Confidence, str]:
+    totals = {kind: sum(v.weight for v in votes if v.kind is kind) for kind in ColumnKind}
+    first, second, _ = sorted(totals, key=lambda kind: -totals[kind])
+    lead = totals[first] - totals[second]
+    confidence = Confidence.DOUBTFUL
+    if lead >= _LIKELY_LEAD:
+        confidence = Confidence.CERTAIN if lead >= _CERTAIN_LEAD else Confidence.LIKELY
+    heaviest = max((v for v in votes if v.kind is first), key=lambda vote: vote.weight)
+    return first, confidence, heaviest.reason
+
+
+def _ordered(facts: ColumnFacts, labelled: Labelled) -> tuple[tuple[Code, ...], dict[Code, Reason]]:
+    """Return the levels in the order of the scale, and those that are no step of it."""
+    scale = labelled.scale
+    if scale is None:
+        return facts.levels, {}
+    apart = {labelled.codes[i]: Reason.DONT_KNOW for i in scale.unsure}
+    if scale.order is None or scale.follows_codes:
+        book = CodeBook(apart)
+        return tuple(code for code in facts.levels if book.find(code) is None), apart
+    return tuple(labelled.codes[i] for i in scale.order), apart

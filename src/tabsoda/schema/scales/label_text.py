@@ -1,0 +1,46 @@
+"""Labels without what does not belong to their meaning: codes written in front, remarks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tabsoda.schema.codes import as_number
+from tabsoda.schema.column import Code
+
+_IN_PARENTHESES = re.compile(r"\(.*?\)|\[.*?\]|（.*?）|【.*?】")
+_LEADING_CODE = re.compile(r"^\s*[(\[]?(-?\d+)[)\]]?\s*(?:[.:=)\]]+\s*|\s-+\s*|-\s+|\s+)(?=\S)")
+
+
+def without_parentheses(label: str) -> str:
+    """Drop remarks in parentheses, unless nothing else is left.
+
+    Examples
+    --------
+    >>> without_parentheses("Satisfecho(a)"), without_parentheses("(none)")
+    ('Satisfecho', '(none)')
+    """
+    text = _IN_PARENTHESES.sub(" ", label)
+    return text.strip() if any(map(str.isalnum, text)) else label
+
+
+def without_codes(labels: Sequence[str], codes: Sequence[Code]) -> tuple[str, ...]:
+    """Drop the code in front of each label, where most labels begin with their own code.
+
+    Examples
+    --------
+    >>> without_codes(["1. Yes", "2. No"], [1, 2])
+    ('Yes', 'No')
+    >>> without_codes(["1-5", "6-10"], [1, 2])
+    ('1-5', '6-10')
+    """
+    bare = [_without_code(label, code) for label, code in zip(labels, codes, strict=True)]
+    n_changed = sum(b != label for b, label in zip(bare, labels, strict=True))
+    return tuple(bare) if n_changed >= max(2, len(labels) / 2) else tuple(labels)
+
+
+def _without_code(label: str, code: Code) -> str:
+    found = _LEADING_CODE.match(label)
+    if found is None or as_number(found.group(1)) != as_number(code):
+        return label
+    return label[found.end() :]
