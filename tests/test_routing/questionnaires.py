@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from tabsoda.em.engine import Engine
 from tabsoda.imputations.imputations import ImputedCells
-from tabsoda.schema.column import Column, ColumnKind, Reason
+from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import Settings
 from tabsoda.skips.forward import route
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
+from tabsoda.skips.rules import NAMED_REASONS, Condition, RuleStatus, SkipRule
 from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
@@ -46,7 +46,8 @@ def random_table(n_rows: int, seed: int, blank: float = 0.3, refused: float = 0.
     values[:2] = 0.0
     table = CodedTable.from_values(COLUMNS, values)
     told = table.states.missing & (generator.random(values.shape) < refused)
-    return _told(table, np.where(told, reason_code(Reason.REFUSED), table.states.reasons))
+    given = generator.choice([reason_code(reason) for reason in NAMED_REASONS], values.shape)
+    return _told(table, np.where(told, given, table.states.reasons))
 
 
 def _told(table: CodedTable, reasons: np.ndarray) -> CodedTable:
@@ -62,6 +63,7 @@ def conditions(draw: st.DrawFn, target: int) -> Condition:
     states = {
         "or_skipped": draw(st.booleans()),
         "or_blank": draw(st.sampled_from([False] * 4 + [True])),
+        "reasons": draw(st.sampled_from([(), (), *((reason,) for reason in NAMED_REASONS)])),
     }
     if column.is_categorical:
         levels = draw(

@@ -99,7 +99,7 @@ def gate_conflicts(
                 "sentence": sentences.get(rule, ""),
                 **{
                     kind: withhold_alone(kinds.get(kind, 0), suppress_below)
-                    for kind in ("skipped", "ruled_out", "left_missing")
+                    for kind in ("skipped", "ruled_out", "kept", "left_missing")
                 },
             }
             for rule, kinds in sorted(by_rule.items())

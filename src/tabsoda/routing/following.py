@@ -16,18 +16,29 @@ from tabsoda.imputations.finished_draws import Keep, keep_nothing
 from tabsoda.imputations.imputations import ImputedCells
 from tabsoda.routing.choosing import Choose, by_noise, most_probable
 from tabsoda.routing.leaving import find_kept
+from tabsoda.routing.reasons import ReasonRouting
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
+from tabsoda.routing.routes import sorted_descendants
 from tabsoda.routing.settling import Settled, Settler
-from tabsoda.routing.unresolved import find_unresolved
+from tabsoda.routing.unresolved import Unresolved, find_unresolved
+from tabsoda.schema.column import Reason
+from tabsoda.skips.forward import ASKED_REASONS
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.states.cell_states import reason_code
 from tabsoda.table import CodedTable
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
 Values = NDArray[np.float64]
 # In one event; the record holds all.
-_RULES_NAMED = 5
+_NAMED = 5
+_SAID = {Reason.REFUSED: "refused", Reason.DONT_KNOW: 'answered with "don\'t know"'}
+# By whether the followers tell the answer.
+_AFTER_A_REFUSAL = {
+    False: "missing gate drawn without regard to followers asked or skipped after the refusal",
+    True: "missing gate drawn to fit its followers, asked of some who refused and not of others",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +96,7 @@ class Follower:
             seed=model.seed,
             keys=keys,
         )
-        unresolved = find_unresolved(table, self.rules, kept.filled)
+        unresolved = find_unresolved(table, self.rules, kept.filled, self.models.reasons)
         concerned = np.flatnonzero(unresolved.rows)
         others = np.flatnonzero(~unresolved.rows)
         rows, positions = np.nonzero(table.states.missing & kept.filled)
@@ -135,6 +146,7 @@ class Follower:
         )
         if events is not None:
             tell_routing(record, events)
+            tell_reasons(table, self.rules, unresolved, self.models.reasons, events)
         return cells, record
 
 
@@ -251,10 +263,36 @@ def tell_routing(record: RoutingRecord, events: EventLog) -> None:
     if record.total("ruled_out"):
         detail = f"{record.total('ruled_out') / draws:.1f} times a draw, by followers asked"
         events.add("routing", "answers of gates ruled out", detail=detail)
+    if record.total("kept"):
+        detail = f"{record.total('kept') / draws:.1f} a draw, to questions asked after a refusal"
+        events.add("routing", "answers kept that a drawn gate leads past", detail=detail)
     for column, rules in record.left_by_column.items():
-        named = ", ".join(rules) if len(rules) <= _RULES_NAMED else f"{len(rules)} rules"
+        named = ", ".join(rules) if len(rules) <= _NAMED else f"{len(rules)} rules"
         detail = f"{sum(rules.values())} cells: any answer would go against {named}"
         events.add("routing", "left missing", column=column, detail=detail)
+
+
+def tell_reasons(
+    table: CodedTable,
+    rules: RuleSet,
+    unresolved: Unresolved,
+    reasons: ReasonRouting,
+    events: EventLog,
+) -> None:
+    """Record of which refused gates the followers say nothing, and which they tell."""
+    informative = unresolved.contested | (unresolved.undecided & table.states.skipped)
+    for gate, targets in sorted_descendants(rules, table).items():
+        for reason in ASKED_REASONS:
+            code = reason_code(reason)
+            rows = unresolved.gates[:, gate] & (table.states.reasons[:, gate] == code)
+            known = [t for t in targets if informative[rows, t].any()]
+            exceptions = set(reasons.exceptions(gate, code).tolist())
+            for telling, decision in _AFTER_A_REFUSAL.items():
+                names = [table.names[t] for t in known if (t in exceptions) == telling]
+                if names:
+                    named = names if len(names) <= _NAMED else [*names[: _NAMED - 1], "others"]
+                    detail = f"{int(rows.sum())} {_SAID[reason]}: {', '.join(named)}"
+                    events.add("routing", decision, column=table.names[gate], detail=detail)
 
 
 def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) -> CodedTable:

@@ -66,7 +66,7 @@ def find_kept(
     rows = np.arange(table.shape[0])
     while rows.size:
         part = table.rows(rows)
-        unresolved = find_unresolved(part, rules, filled[rows])
+        unresolved = find_unresolved(part, rules, filled[rows], models.reasons)
         told = np.argwhere(unresolved.contradicted)
         leave = {
             (int(row), int(position)): active[unresolved.contradicted[row, position] - 1]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["skipped", "ruled_out"]
+Kind = Literal["skipped", "ruled_out", "kept"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,9 @@ class RoutingRecord:
         The same for the point estimate.
     counts : dict of (str, str) to int
         By rule and kind, summed over the draws: ``"skipped"`` cells that the rule led past;
-        ``"ruled_out"`` gates that could not take an answer because the question had been asked.
+        ``"ruled_out"`` gates that could not take an answer because the question had been asked;
+        ``"kept"`` answers that the drawn gate leads past, kept because the question was asked
+        after the gate had been refused.
     left_missing : dict of (str, str) to int
         Cells that were not imputed, by column and rule: gates every answer of which leads past a
         question that was asked, and refusals of questions that known answers lead past. They are

@@ -7,7 +7,7 @@ here, by penalised logistic regressions that see neither the followers nor their
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,10 @@ from tabsoda._internal.randomness import row_keys
 from tabsoda._internal.threads import worker_threads
 from tabsoda.errors import InputError
 from tabsoda.routing.predictors import Predictors
-from tabsoda.routing.routes import GateRoutes, descendants, gate_routes
+from tabsoda.routing.reasons import ReasonRouting
+from tabsoda.routing.routes import GateRoutes, descendants, gate_routes, sorted_descendants
+from tabsoda.routing.unresolved import find_unresolved
+from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.table import CodedTable
 
@@ -45,6 +48,8 @@ class RouteModels:
         The smallest and the largest number that was given on the route; NaN where there is none.
     partition : ndarray of float64
         What routes the gates had, and what hung on them; see :meth:`fits`.
+    reasons : ReasonRouting
+        Which followers were asked because of a refusal.
     """
 
     predictors: Predictors
@@ -53,6 +58,7 @@ class RouteModels:
     coefficients: NDArray[np.float64]
     observed: NDArray[np.float64]
     partition: NDArray[np.float64]
+    reasons: ReasonRouting = field(default_factory=ReasonRouting)
 
     @classmethod
     def fit(cls, table: CodedTable, rules: RuleSet) -> RouteModels:
@@ -88,6 +94,7 @@ class RouteModels:
             np.vstack(coefficients) if coefficients else np.zeros((0, predictors.source.size + 1)),
             np.vstack(observed),
             _partition(rules, table),
+            _reason_routing(rules, table),
         )
 
     def fits(self, rules: RuleSet, table: CodedTable) -> bool:
@@ -120,6 +127,7 @@ class RouteModels:
             "coefficients": self.coefficients,
             "observed": self.observed,
             "partition": self.partition,
+            "by_answer": self.reasons.by_answer,
         }
         with atomic_path(path) as temporary:
             save_file({name: np.ascontiguousarray(part) for name, part in parts.items()}, temporary)
@@ -136,10 +144,13 @@ class RouteModels:
             predictors = Predictors(*(parts[name] for name in names))
             return cls(
                 predictors,
-                *(
-                    parts[name]
-                    for name in ("gate", "route", "coefficients", "observed", "partition")
-                ),
+                parts["gate"],
+                parts["route"],
+                parts["coefficients"],
+                parts["observed"],
+                parts["partition"],
+                # Models of earlier versions know no exceptions.
+                ReasonRouting(parts["by_answer"]) if "by_answer" in parts else ReasonRouting(),
             )
         except (OSError, KeyError, SafetensorError) as error:
             raise InputError(
@@ -177,6 +188,18 @@ def _regression(
     weights[1 if seen.size == 2 else slice(None), places] = fitted
     result[seen] = weights
     return result
+
+
+def _reason_routing(rules: RuleSet, table: CodedTable) -> ReasonRouting:
+    """Find the followers from which the answer of a refuser can be told."""
+    open_cells = find_unresolved(table, rules, np.ones(table.shape[1], dtype=bool))
+    return ReasonRouting.learn(
+        table.states,
+        was_asked(table.states),
+        open_cells.undecided,
+        open_cells.led_past,
+        sorted_descendants(rules, table),
+    )
 
 
 def _partition(rules: RuleSet, table: CodedTable) -> NDArray[np.float64]:

@@ -163,3 +163,14 @@ def descendants(rules: RuleSet, table: CodedTable) -> dict[int, frozenset[int]]:
         for name in rule.gates:
             below.setdefault(place[name], set()).update({target}, below.get(target, set()))
     return {gate: frozenset(found) for gate, found in below.items()}
+
+
+def sorted_descendants(rules: RuleSet, table: CodedTable) -> dict[int, list[int]]:
+    """Return what hangs on every gate in questionnaire order, whatever the order of the table."""
+    order = [
+        table.names.index(column.name) for column in rules.columns if column.name in table.names
+    ]
+    return {
+        gate: [position for position in order if position in found]
+        for gate, found in descendants(rules, table).items()
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tabsoda.routing.choosing import Choose
 from tabsoda.routing.record import add_counts
 from tabsoda.routing.route_model import RouteModels
-from tabsoda.routing.routes import descendants, gate_routes
+from tabsoda.routing.routes import gate_routes, sorted_descendants
 from tabsoda.routing.unresolved import Unresolved, holds_once_filled
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_set import RuleSet
@@ -78,10 +79,10 @@ class Settler:
             self._rules.setdefault(self._place[rule.target], []).append(rule)
         # Columns of a rule set are in questionnaire order, whatever the order of the table.
         self._order = [self._place[column.name] for column in rules.columns]
-        self._below = {
-            gate: [position for position in self._order if position in found]
-            for gate, found in descendants(rules, table).items()
-        }
+        self._below = sorted_descendants(rules, table)
+        self._free = models.reasons.free_cells(table.states, self._below)
+        # Unanswered cells that a route may skip: blanks, and refusals that followed a refusal.
+        self._open = ~self._asked | (self._free & filled)
         self._features = models.predictors.of_table(table, self.gate_routes)
 
     def settle(self, choose: Choose) -> Settled:
@@ -96,7 +97,8 @@ class Settler:
         counts: Counter[tuple[str, str]] = Counter()
         stuck: dict[tuple[int, int], str] = {}
         stuck_rows = np.zeros(self.table.shape[0], dtype=bool)
-        self._follow(np.arange(self.table.shape[0]), self._order, values, states, counts)
+        everybody = np.arange(self.table.shape[0])
+        self._follow(everybody, self._order, values, states, counts)
         for position in self._order:
             if position not in self.gate_routes:
                 continue
@@ -127,6 +129,7 @@ class Settler:
             self._follow(rows, self._below[position], values[rows], followed, counts)
             states[rows] = followed
             self.models.predictors.settle(features, rows, position, route)
+        self._count_kept(values, states, counts)
         return Settled(self._table(values, states, taken), taken, stuck, counts)
 
     def _holds(
@@ -160,18 +163,20 @@ class Settler:
         -------
         broken : dict of str to ndarray of bool, shape (n_rows, n_routes)
             By rule, where a route leads past a question that was asked. What known answers lead
-            past in any case is not counted.
+            past in any case is not counted, nor what was asked because the gate was refused.
         left : ndarray of int64, shape (n_rows, n_routes)
-            Skips known from codes or a mask that a route leaves without a reason.
+            Skips known from codes or a mask that a route leaves without a reason. A refusal of
+            the gate is a reason.
         """
         examples, below = self.gate_routes[position].examples, self._below[position]
-        before, _ = self._follow(rows, below, values[rows], states[rows])
+        silent = self.models.reasons.says_nothing(self.table.states.rows(rows), position, below)
+        before, _ = self._follow(rows, below, values[rows], states[rows], silent=silent)
         broken = {name: np.zeros((rows.size, examples.size), dtype=bool) for name in before}
         left = np.zeros((rows.size, examples.size), dtype=np.int64)
         for route, example in enumerate(examples):
             tried, trial = values[rows], states[rows]
             tried[:, position], trial[:, position] = example, CellState.ANSWERED
-            fired, left[:, route] = self._follow(rows, below, tried, trial)
+            fired, left[:, route] = self._follow(rows, below, tried, trial, silent=silent)
             for name, leads_past in fired.items():
                 broken[name][:, route] = leads_past & ~before[name]
         return broken, left
@@ -183,8 +188,20 @@ class Settler:
         values: NDArray[np.float64],
         states: NDArray[np.uint8],
         counts: Counter[tuple[str, str]] | None = None,
+        silent: Mask | None = None,
     ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
         """Follow the rules forward and mark in ``states`` what they skip.
+
+        Parameters
+        ----------
+        rows, targets
+            Where, and in which columns.
+        values, states : ndarray, shape (n_rows, n_columns)
+            Of these rows.
+        counts : Counter, optional
+            Receives what each rule skips.
+        silent : ndarray of bool, shape (n_rows, n_targets), optional
+            Cells that are not to be counted in what is returned.
 
         Returns
         -------
@@ -195,19 +212,36 @@ class Settler:
         """
         fired = {}
         unexplained = np.zeros(rows.size, dtype=np.int64)
-        for target in targets:
-            asked = self._asked[rows, target]
+        for place, target in enumerate(targets):
+            speaks = np.ones(rows.size, dtype=bool) if silent is None else ~silent[:, place]
+            binding = self._asked[rows, target] & speaks
+            may_skip = self._open[rows, target]
             reason = np.zeros(rows.size, dtype=bool)
             for rule in self._rules.get(target, ()):
                 fires = rule.fires_where(lambda c: self._holds(c, rows, values, states))
-                newly = fires & ~asked & (states[:, target] == CellState.MISSING)
+                newly = fires & may_skip & (states[:, target] == CellState.MISSING)
                 states[newly, target] = CellState.SKIPPED
                 if counts is not None:
                     add_counts(counts, rule.identifier, "skipped", newly.sum())
-                fired[rule.identifier] = fires & asked
+                fired[rule.identifier] = fires & binding
                 reason |= fires
-            unexplained += self.table.states.skipped[rows, target] & ~reason
+            unexplained += self.table.states.skipped[rows, target] & ~reason & speaks
         return fired, unexplained
+
+    def _count_kept(
+        self,
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+        counts: Counter[tuple[str, str]],
+    ) -> None:
+        """Count answers given after a refusal that the drawn gate, and nothing else, leads past."""
+        answered = self._free & self.table.states.answered
+        for target in map(int, np.flatnonzero(answered.any(axis=0))):
+            rows = np.flatnonzero(answered[:, target])
+            holds = partial(self._holds, rows=rows, values=values[rows], states=states[rows])
+            for rule in self._rules.get(target, ()):
+                newly = rule.fires_where(holds) & ~rule.fires(self.table)[rows]
+                add_counts(counts, rule.identifier, "kept", newly.sum())
 
     def _table(
         self, values: NDArray[np.float64], states: NDArray[np.uint8], taken: NDArray[np.int64]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.routing.reasons import ReasonRouting
+from tabsoda.routing.routes import sorted_descendants
 from tabsoda.schema.column import Column
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_checks import require_same_survey
@@ -31,17 +33,24 @@ class Unresolved:
         there.
     contested : ndarray of bool
         Cells that were asked, and which the missing answer of a gate could lead past.
+    undecided : ndarray of bool
+        Cells, whatever they hold, that the missing answer of a gate could lead past.
+    led_past : ndarray of bool
+        Cells, whatever they hold, that known answers lead past.
     contradicted : ndarray of int64
         Cells refused or answered with "don't know", which known answers lead past: any answer put
         there would break a rule that nobody broke. Which one, counted from 1 among the active
         rules; 0 elsewhere.
     gates : ndarray of bool
-        Missing cells on which a follower or a contested cell hangs.
+        Missing cells on which a follower or a contested cell hangs, or a known skip that says
+        nothing of the answer.
     """
 
     followers: Mask
     withheld: Mask
     contested: Mask
+    undecided: Mask
+    led_past: Mask
     contradicted: NDArray[np.int64]
     gates: Mask
 
@@ -55,7 +64,9 @@ class Unresolved:
         return Unresolved(*(getattr(self, part.name)[rows] for part in fields(self)))
 
 
-def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unresolved:
+def find_unresolved(
+    table: CodedTable, rules: RuleSet, fillable: Mask, after: ReasonRouting | None = None
+) -> Unresolved:
     """Follow the rules forward, keeping apart what is certain and what is possible.
 
     Parameters
@@ -65,6 +76,8 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
     rules : RuleSet
     fillable : ndarray of bool, shape (n_columns,) or (n_rows, n_columns)
         Columns, or cells, that are imputed where they are missing; others stay blank.
+    after : ReasonRouting, optional
+        Which followers were asked because of a refusal. By default all followers of refusers.
 
     Examples
     --------
@@ -84,7 +97,11 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
     asked = was_asked(table.states)
     filled = np.broadcast_to(fillable, table.shape)
     unknown = table.states.missing & filled
+    after = ReasonRouting() if after is None else after
+    free = after.free_cells(table.states, sorted_descendants(rules, table)) & filled
+    known = table.states.skipped
     followers, withheld, contested, gates = (np.zeros(table.shape, dtype=bool) for _ in range(4))
+    may_be_led, led_past = (np.zeros(table.shape, dtype=bool) for _ in range(2))
     contradicted = np.zeros(table.shape, dtype=np.int64)
 
     def certain(condition: Condition) -> Mask:
@@ -101,20 +118,27 @@ def find_unresolved(table: CodedTable, rules: RuleSet, fillable: Mask) -> Unreso
     for number, rule in enumerate(rules.active, 1):
         target = place[rule.target]
         fires, may_fire = rule.fires_where(certain), rule.fires_where(possible)
-        open_now = ~asked[:, target] & (states[:, target] == CellState.MISSING)
+        still = states[:, target] == CellState.MISSING
+        open_now = ~asked[:, target] & still
         withheld[:, target] |= fires & open_now
         states[fires & open_now, target] = CellState.SKIPPED
         followers[fires, target] = False
+        led_past[:, target] |= fires
+        may_be_led[:, target] |= may_fire
         undecided = may_fire & ~fires
-        followers[:, target] |= undecided & open_now
+        # Refused after its gate was refused: it was asked, but no answer of the gate led there.
+        followers[:, target] |= undecided & (open_now | (free[:, target] & still))
         contested[:, target] |= undecided & asked[:, target]
         against = fires & asked[:, target] & unknown[:, target] & (contradicted[:, target] == 0)
         contradicted[against, target] = number
         for name in rule.gates:
             gate = place[name]
-            gates[:, gate] |= undecided & unknown[:, gate] & (open_now | asked[:, target])
+            silent = after.says_nothing(table.states, gate, [target])[:, 0] & known[:, target]
+            hangs = undecided & (open_now | asked[:, target] | silent)
+            gates[:, gate] |= hangs & unknown[:, gate]
     followers &= states == CellState.MISSING
-    return Unresolved(followers, withheld, contested, contradicted, gates)
+    undecided = may_be_led & ~led_past
+    return Unresolved(followers, withheld, contested, undecided, led_past, contradicted, gates)
 
 
 def holds_once_filled(

@@ -1,0 +1,117 @@
+"""Whether a follower was asked because of a refusal, or because of the answer behind it.
+
+Somebody who refuses a gate, or does not know, is led on by that: nobody knows the answer. Whether
+the follower was asked then says nothing of the answer. Only where some refusers were asked and
+others were not was something else at work, and the answer can be told from the follower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.forward import ASKED_REASONS
+from tabsoda.skips.screening import wilson_upper
+from tabsoda.states.cell_states import CellStates, reason_code
+
+Mask = NDArray[np.bool_]
+# Respondents who go against "all were asked" or "nobody was": as many as this are exceptions.
+_FEW = 0.05
+
+
+def _no_exceptions() -> NDArray[np.int64]:
+    return np.empty((0, 3), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ReasonRouting:
+    """Which followers were asked, or not, because their gate was refused.
+
+    Attributes
+    ----------
+    by_answer : ndarray of int64, shape (n, 3)
+        The exceptions: gate, follower and reason code for which the data show that some refusers
+        were asked and others were not. Positions are those in the table.
+
+    Examples
+    --------
+    >>> from tabsoda.schema.column import Reason
+    >>> refused = np.array([[reason_code(Reason.REFUSED), 0]], dtype=np.uint8)
+    >>> answered = np.array([[False, True]])
+    >>> states = CellStates.from_masks(answered, np.zeros((1, 2), bool), ("a", "b"), refused)
+    >>> ReasonRouting().says_nothing(states, 0, [1]).tolist()
+    [[True]]
+    >>> ReasonRouting(np.array([[0, 1, refused[0, 0]]])).says_nothing(states, 0, [1]).tolist()
+    [[False]]
+    """
+
+    by_answer: NDArray[np.int64] = field(default_factory=_no_exceptions)
+
+    @classmethod
+    def learn(
+        cls,
+        states: CellStates,
+        asked: Mask,
+        undecided: Mask,
+        led_past: Mask,
+        below: Mapping[int, Sequence[int]],
+    ) -> ReasonRouting:
+        """Find the exceptions.
+
+        A follower of refusers is compared with itself where nothing leads past it, because some of
+        those who are asked give no answer and no reason.
+
+        Parameters
+        ----------
+        states : CellStates
+        asked, undecided, led_past : ndarray of bool, shape (n_rows, n_columns)
+            Cells whose question was asked; cells that a missing gate may lead past; cells that
+            known answers lead past.
+        below : mapping of int to sequence of int
+            The followers of each gate, near and far.
+        """
+        found = []
+        for gate, targets in below.items():
+            for code in map(reason_code, ASKED_REASONS):
+                declined = states.missing[:, gate] & (states.reasons[:, gate] == code)
+                if not declined.any():
+                    continue
+                for target in targets:
+                    rows = declined & undecided[:, target]
+                    others = ~undecided[:, target] & ~led_past[:, target]
+                    if _differ(asked[rows, target], asked[others, target]):
+                        found.append((gate, target, code))
+        return cls(np.array(found, dtype=np.int64).reshape(-1, 3))
+
+    def says_nothing(self, states: CellStates, gate: int, targets: Sequence[int]) -> Mask:
+        """Return where followers say nothing of a missing gate, shape (n_rows, n_targets)."""
+        result = np.zeros((states.shape[0], len(targets)), dtype=bool)
+        for code in map(reason_code, ASKED_REASONS):
+            declined = states.missing[:, gate] & (states.reasons[:, gate] == code)
+            if declined.any():
+                result |= declined[:, None] & ~np.isin(targets, self.exceptions(gate, code))
+        return result
+
+    def free_cells(self, states: CellStates, below: Mapping[int, Sequence[int]]) -> Mask:
+        """Return the cells that say nothing of one of their gates, shape (n_rows, n_columns)."""
+        free = np.zeros(states.shape, dtype=bool)
+        for gate, targets in below.items():
+            free[:, list(targets)] |= self.says_nothing(states, gate, targets)
+        return free
+
+    def exceptions(self, gate: int, code: int) -> NDArray[np.int64]:
+        """Return the followers that tell the answer of a gate missing for a reason."""
+        rows = (self.by_answer[:, 0] == gate) & (self.by_answer[:, 2] == code)
+        return self.by_answer[rows, 1]
+
+
+def _differ(asked: Mask, otherwise: Mask) -> bool:
+    """Whether refusers were treated differently: neither (nearly) all asked nor (nearly) none."""
+    n, n_asked = asked.size, int(asked.sum())
+    usual = float(otherwise.mean()) if otherwise.size else 1.0
+    nearly_all = wilson_upper(n_asked, n) >= (1 - _FEW) * usual
+    nearly_none = 1 - wilson_upper(n - n_asked, n) <= _FEW
+    return n > 0 and not (nearly_all or nearly_none)
