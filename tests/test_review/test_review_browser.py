@@ -1,6 +1,7 @@
 """The page in a real browser: by keys, by clicks, and when somebody else was faster."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
@@ -10,6 +11,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tabsoda.review.desk import Desk
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, Rival
 
 
 class Screen:
@@ -122,6 +124,63 @@ def test_an_edit_is_checked_before_it_is_saved(screen):
     screen.progress("1 of 3 reviewed")
 
 
+def test_a_new_rule_is_written_on_the_page(screen):
+    screen.press("w")
+    screen.wait(lambda: "Choose the question" in screen.one(".outcome").text)
+    screen.one("#editor .target input").send_keys("PACKS")
+    screen.wait(lambda: "when is PACKS skipped" in screen.one("#editor-title").text)
+    # RETIRED comes later in the file: offered, with a warning.
+    screen.one("#editor .paths > span input").send_keys("RETIRED")
+    screen.wait(lambda: "comes after PACKS in the file" in screen.one("#editor .later").text)
+    screen.browser.find_elements(By.CSS_SELECTOR, "#editor .levels input")[0].click()
+    screen.wait(lambda: "PACKS is skipped when RETIRED is 1" in screen.one(".outcome").text)
+    screen.one("#edit-why").send_keys("interviewer manual")
+    screen.one("#editor .approve").click()
+    screen.wait(lambda: screen.selected == "r004")
+    rule = screen.rule("r004")
+    assert (rule.target, rule.gates, rule.note) == ("PACKS", ("RETIRED",), "interviewer manual")
+    assert "later gate" in screen.texts('[data-rule="r004"] .flag')
+    screen.press("u")
+    screen.wait(lambda: len(screen.texts("article")) == 3)
+
+
+def test_cards_show_the_text_of_the_gate(screen):
+    texts = screen.texts('[data-rule="r003"] .texts dd')
+    assert texts == ["Retired?", "Age in years"]
+
+
+def test_rules_of_a_gate_are_approved_together(browser, serve, smoking, rules_file):
+    rules = RuleSet.from_toml(rules_file)
+    never = replace(rules["r001"], identifier="r004", target="PACKS")
+    rival = Rival(((Condition("AGE", up_to=30.0),),), fired_blank=10)
+    first = replace(rules["r001"], rivals=(rival,))
+    both = (first, rules["r002"], rules["r003"], never)
+    RuleSet(both, smoking.table.columns).to_toml(rules_file)
+    browser.get(serve(Desk(rules_file, smoking, "Ann")).address)
+    screen = Screen(browser, rules_file)
+    screen.wait(lambda: screen.texts(".patterns"))
+    screen.one("[data-filter=rivals]").click()
+    screen.wait(lambda: screen.texts("article .id") == ["r001"])
+    assert "Skipped when AGE is at most 30" in screen.one(".rivals li").text
+    screen.one("[data-filter=all]").click()
+    button = next(b for b in browser.find_elements(By.CSS_SELECTOR, ".together button"))
+    assert button.text == "Approve all 2 rules of EVER"
+    button.click()
+    question = browser.switch_to.alert
+    assert "r001" in question.text
+    question.accept()
+    screen.progress("2 of 4 reviewed")
+    after = RuleSet.from_toml(rules_file)
+    assert [after[name].status.value for name in ("r001", "r004")] == ["approved", "approved"]
+    assert all(after[name].history[-1].by == "Ann" for name in ("r001", "r004"))
+    screen.one('[data-rule="r001"]').click()
+    screen.wait(lambda: screen.texts(".rivals button"))
+    screen.one(".rivals button").click()
+    screen.wait(lambda: screen.rule("r001").gates == ("AGE",))
+    assert screen.rule("r001").status.value == "proposed"
+    browser.get("about:blank")
+
+
 def test_somebody_else_was_faster(screen, smoking):
     other = Desk(screen.file, smoking, "Ben")
     other.decide(other.summary()["version"], ["r002"], "reject", "not in this wave")
@@ -141,7 +200,7 @@ def test_somebody_else_was_faster(screen, smoking):
 
 def test_labels_are_text_and_nothing_comes_from_elsewhere(screen, browser):
     assert "<script>" in screen.one("article h2").text
-    assert "Smoke <b>now</b>?" in screen.texts("article .label")
+    assert "Smoke <b>now</b>?" in screen.texts("article .texts dd")
     assert browser.find_elements(By.CSS_SELECTOR, "article img, article script, article b") == []
     assert "pwned" not in browser.title
     asked = [json.loads(e["message"])["message"] for e in browser.get_log("performance")]

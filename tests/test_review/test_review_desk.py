@@ -2,12 +2,15 @@
 
 import os
 import tomllib
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tabsoda.errors import InputError
 from tabsoda.review.desk import Desk, StaleVersionError
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, Rival
 
 
 def condition(gate, **fields):
@@ -52,7 +55,7 @@ def test_undo_brings_back_a_column_that_an_edit_left_unused(desk, rules_file):
     """AGE is described for r003 alone; without it the file has no place for its answers."""
     start = rules_file.read_text()
     edited = desk.edit(desk.summary()["version"], "r003", [[condition("EVER", levels=[0])]])
-    assert "AGE" not in {column["name"] for column in edited["columns"]}
+    assert "AGE" not in RuleSet.from_toml(rules_file).column_of
     desk.undo(edited["version"])
     assert rules_file.read_text() == start
 
@@ -104,7 +107,7 @@ NONSENSE = {
     "an empty range": ([[condition("AGE", above=60, up_to=20)]], "a number above 60"),
     "infinity": ([[condition("AGE", up_to=float("inf"))]], "finite"),
     "an unknown gate": ([[condition("WEIGHT", or_skipped=True)]], "not described"),
-    "a later gate": ([[condition("RETIRED", levels=[0])]], "does not come before 'NOW'"),
+    "a circle": ([[condition("PACKS", above=1)]], r"circle.*NOW, PACKS"),
     "its own gate": ([[condition("NOW", levels=[0])]], "does not come before 'NOW'"),
     "an unknown field": ([[condition("EVER", levels=[0], sql="drop")]], "does not exist"),
     "no list": ("x", "list"),
@@ -120,6 +123,63 @@ def test_rules_edited_into_nonsense_are_refused(desk, rules_file, when, told):
     with pytest.raises(InputError, match=told):
         desk.preview("r001", when)
     assert rules_file.read_text() == before
+
+
+def test_a_new_rule_is_counted_and_signed(desk, rules_file, smoking):
+    version = desk.summary()["version"]
+    when = [[condition("EVER", levels=[1])]]
+    assert desk.preview(None, when, "PACKS")["sentence"].startswith("PACKS is skipped when EVER")
+    done = desk.add(version, "PACKS", when, "codebook, page 7")
+    assert done["added"] == "r004"
+    rule = RuleSet.from_toml(rules_file)["r004"]
+    assert rule.status.value == "proposed"
+    assert (rule.history[-1].did, rule.history[-1].by, rule.note) == (
+        "added",
+        "Ann",
+        "codebook, page 7",
+    )
+    never = smoking.table.values[:, 0] == 1
+    blank = ~smoking.table.states.answered[:, 3]
+    assert rule.evidence.fired_blank == (never & blank).sum()
+    assert rule.evidence.fired_answered == (never & ~blank).sum()
+    desk.undo(done["version"])
+    assert len(RuleSet.from_toml(rules_file)) == 3
+    with pytest.raises(InputError, match="no such question"):
+        desk.add(desk.summary()["version"], "NOTHING", when)
+
+
+def test_a_later_gate_is_allowed_with_a_warning_and_applied(desk, rules_file, smoking):
+    when = [[condition("RETIRED", levels=[0])]]
+    done = desk.edit(desk.summary()["version"], "r001", when)
+    shown = next(rule for rule in done["rules"] if rule["id"] == "r001")
+    assert "later gate" in [flag["kind"] for flag in shown["flags"]]
+    rules = RuleSet.from_toml(rules_file)
+    names = [column.name for column in rules.columns]
+    assert names.index("RETIRED") < names.index("NOW")
+    # RETIRED has a gate of its own, which has to come before it.
+    assert names.index("AGE") < names.index("RETIRED")
+    retired, now = smoking.table.values[:, 4] == 0, smoking.table.states.answered[:, 2]
+    states = rules.apply(smoking.table)
+    assert np.array_equal(states.skipped[:, 2], retired & ~now)
+    assert shown["counts"]["fired_asked"] == (retired & now).sum()
+
+
+def test_a_rival_takes_the_place_of_the_rule(smoking, rules_file):
+    rules = RuleSet.from_toml(rules_file)
+    rival = Rival(((Condition("AGE", up_to=30.0),),), fired_blank=10)
+    rules.with_rules([replace(rules["r001"], rivals=(rival,))]).to_toml(rules_file)
+    desk = Desk(rules_file, smoking, "Ann")
+    done = desk.choose_rival(desk.summary()["version"], "r001", 0)
+    rule = RuleSet.from_toml(rules_file)["r001"]
+    assert rule.gates == ("AGE",)
+    assert rule.rivals[0].gates == ("EVER",)
+    assert (rule.history[-1].did, rule.history[-1].by) == ("edited", "Ann")
+    with pytest.raises(InputError):
+        desk.choose_rival(done["version"], "r001", 5)
+    with pytest.raises(InputError, match="not a number"):
+        desk.choose_rival(done["version"], "r001", "0")
+    desk.undo(done["version"])
+    assert RuleSet.from_toml(rules_file)["r001"].gates == ("EVER",)
 
 
 def test_a_preview_saves_nothing(desk, rules_file, smoking):
@@ -146,8 +206,8 @@ def test_a_file_made_nonsense_by_hand_is_told_and_left(desk, rules_file):
         (["approve"], ["r001"], None, "no such decision"),
         ("approve", ["r009"], None, "no rule 'r009'"),
         ("note", ["r001"], "x" * 5000, "too long"),
-        ("note", ["r001"], 5, "no text"),
-        ("note", ["r001"], "\ud800", "no text"),
+        ("note", ["r001"], 5, "not a text"),
+        ("note", ["r001"], "\ud800", "not a text"),
     ],
 )
 def test_bad_decisions(desk, rules_file, action, ids, note, told):

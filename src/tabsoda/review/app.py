@@ -63,7 +63,21 @@ def make_app(desk: Desk, token: str, port: int, stop: Callable[[], None]) -> ASG
         )
 
     async def preview(request: Request) -> Response:
-        return await _change(request, lambda body: desk.preview(body["id"], body["when"]))
+        return await _change(
+            request,
+            lambda body: desk.preview(body.get("id"), body["when"], body.get("target")),
+        )
+
+    async def add(request: Request) -> Response:
+        return await _change(
+            request,
+            lambda body: desk.add(body["version"], body["target"], body["when"], body.get("note")),
+        )
+
+    async def rival(request: Request) -> Response:
+        return await _change(
+            request, lambda body: desk.choose_rival(body["version"], body["id"], body["index"])
+        )
 
     async def undo(request: Request) -> Response:
         return await _change(request, lambda body: desk.undo(body["version"]))
@@ -78,6 +92,8 @@ def make_app(desk: Desk, token: str, port: int, stop: Callable[[], None]) -> ASG
         Route("/api/patterns", patterns),
         Route("/api/decide", decide, methods=["POST"]),
         Route("/api/edit", edit, methods=["POST"]),
+        Route("/api/add", add, methods=["POST"]),
+        Route("/api/rival", rival, methods=["POST"]),
         Route("/api/preview", preview, methods=["POST"]),
         Route("/api/undo", undo, methods=["POST"]),
         Route("/api/finish", finish, methods=["POST"]),

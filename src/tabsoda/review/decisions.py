@@ -9,7 +9,8 @@ from typing import Any
 from tabsoda.errors import InputError
 from tabsoda.review.findings import evidence_here, examine
 from tabsoda.schema.column import Column
-from tabsoda.skips.rule_files import rules_from_document, to_document
+from tabsoda.skips.rule_files import column_to_dict, rules_from_document, to_document
+from tabsoda.skips.rule_order import gates_first
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Decision, RuleStatus
 from tabsoda.table import CodedTable
@@ -101,10 +102,10 @@ def edit(
         Why.
     """
     before = _rule(rules, identifier)
-    document = to_document(rules)
+    document = _open_document(rules, table)
     entry = next(entry for entry in document["rule"] if entry["id"] == identifier)
-    entry["when"] = _with_codes(when, rules.column_of)
-    changed = rules_from_document(document, "with this change")
+    entry["when"] = _with_codes(when, {column.name: column for column in table.columns})
+    changed = _rules_from(document)
     rule = replace(
         changed[identifier],
         status=RuleStatus.PROPOSED,
@@ -113,6 +114,93 @@ def edit(
     rule = replace(rule, evidence=evidence_here(rule, examine(changed, table)))
     decision = Decision("edited", by, at, note or "", rules.sentence(before))
     return changed.with_rules([rule.signed(decision)])
+
+
+def add(
+    rules: RuleSet,
+    target: str,
+    when: Any,
+    table: CodedTable,
+    *,
+    by: str,
+    at: str,
+    note: str | None = None,
+) -> tuple[RuleSet, str]:
+    """Add a rule that a person wrote, with the evidence that the table holds for it.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    target : str
+        The question that is skipped.
+    when : list of list of dict
+        As in :func:`edit`.
+    table : CodedTable
+    by, at : str
+    note : str, optional
+
+    Returns
+    -------
+    rules : RuleSet
+    identifier : str
+        Of the new rule, which still has to be approved.
+    """
+    names = [column.name for column in table.columns]
+    if target not in names:
+        raise InputError(
+            "There is no such question", found=repr(target), expected=f"one of {len(names)}"
+        )
+    identifier = _new_identifier(rules)
+    document = _open_document(rules, table)
+    columns = {column.name: column for column in table.columns}
+    entry = {"id": identifier, "target": target, "when": _with_codes(when, columns)}
+    document["rule"].append(entry)
+    changed = _rules_from(document)
+    rule = replace(changed[identifier], note=note or "")
+    rule = replace(rule, evidence=evidence_here(rule, examine(changed, table)))
+    return changed.with_rules([rule.signed(Decision("added", by, at, note or ""))]), identifier
+
+
+def _new_identifier(rules: RuleSet) -> str:
+    taken = {rule.identifier for rule in rules}
+    number = len(taken) + 1
+    while f"r{number:03d}" in taken:
+        number += 1
+    return f"r{number:03d}"
+
+
+def _open_document(rules: RuleSet, table: CodedTable) -> dict[str, Any]:
+    """Return the document of a rule set with every question of the survey to choose from."""
+    document = to_document(rules)
+    known = [column.name for column in rules.columns]
+    entries = {entry["name"]: entry for entry in document["column"]}
+    names = [column.name for column in table.columns]
+    for place, column in enumerate(table.columns):
+        entries[column.name] = column_to_dict(column)
+        if column.name not in known:
+            before = [known.index(name) for name in names[:place] if name in known]
+            known.insert(max(before) + 1 if before else 0, column.name)
+    document["column"] = [entries[name] for name in known]
+    return document
+
+
+def _rules_from(document: dict[str, Any]) -> RuleSet:
+    """Read a document whose gates may come after their targets; they are moved before them."""
+    names = [entry["name"] for entry in document["column"]]
+    there = set(names)
+    needed = [
+        (item["gate"], rule["target"])
+        for rule in document["rule"]
+        for when in (rule["when"], *(rival["when"] for rival in rule.get("rivals", ())))
+        for path in when
+        if isinstance(path, list)
+        for item in path
+        if isinstance(item, dict) and item.get("gate") in there and rule["target"] in there
+    ]
+    if all(gate != target for gate, target in needed):
+        entries = {entry["name"]: entry for entry in document["column"]}
+        document["column"] = [entries[name] for name in gates_first(names, needed)]
+    return rules_from_document(document, "with this change")
 
 
 def _rule(rules: RuleSet, identifier: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
 from tabsoda.review.comments import keep_comments
-from tabsoda.review.decisions import decide, edit
+from tabsoda.review.decisions import add, decide, edit
 from tabsoda.review.findings import Examined, examine
 from tabsoda.review.summary import patterns_summary, rules_summary
 from tabsoda.skips.rule_files import dump_rules
@@ -88,11 +88,31 @@ class Desk:
         """Give a rule other conditions; see :func:`tabsoda.review.decisions.edit`."""
         return self._change(version, self._edited(identifier, when, _checked_note(note)))
 
-    def preview(self, identifier: str, when: Any) -> dict[str, Any]:
-        """Return what a rule would be after an edit, and save nothing."""
+    def add(self, version: str, target: Any, when: Any, note: Any = None) -> dict[str, Any]:
+        """Add a rule; see :func:`tabsoda.review.decisions.add`. ``added`` is its identifier."""
+        note = _checked_note(note)
+        with self._lock:
+            self._require(version)
+            _, identifier = self._added(target, when, note)
+        summary = self._change(version, lambda rules: self._added(target, when, note)[0])
+        return summary | {"added": identifier}
+
+    def choose_rival(self, version: str, identifier: str, index: Any) -> dict[str, Any]:
+        """Exchange a rule's conditions with those of a rival; see :meth:`RuleSet.choose_rival`."""
+        if type(index) is not int:
+            raise InputError("The rival is not a number", found=repr(index)[:80])
+        return self._change(
+            version, lambda rules: rules.choose_rival(identifier, index, by=self.by)
+        )
+
+    def preview(self, identifier: str | None, when: Any, target: Any = None) -> dict[str, Any]:
+        """Return what a rule would be after an edit, or as a new rule, and save nothing."""
         with self._lock:
             self._refresh()
-            rules = self._edited(identifier, when, None)(self._rules)
+            if identifier is None:
+                rules, identifier = self._added(target, when, None)
+            else:
+                rules = self._edited(identifier, when, None)(self._rules)
             examined = examine(rules, self.survey.table)
             summary = rules_summary(rules, examined, self.suppress_below)
             return next(rule for rule in summary["rules"] if rule["id"] == identifier)
@@ -117,6 +137,17 @@ class Desk:
     def _edited(self, identifier: str, when: Any, note: str | None) -> Callable[[RuleSet], RuleSet]:
         return lambda rules: edit(
             rules, identifier, when, self.survey.table, by=self.by, at=time_stamp(), note=note
+        )
+
+    def _added(self, target: Any, when: Any, note: str | None) -> tuple[RuleSet, str]:
+        return add(
+            self._rules,
+            str(target),
+            when,
+            self.survey.table,
+            by=self.by,
+            at=time_stamp(),
+            note=note,
         )
 
     def _change(self, version: str, change: Callable[[RuleSet], RuleSet]) -> dict[str, Any]:
@@ -185,7 +216,7 @@ def _checked_note(note: Any) -> str | None:
     if note is None:
         return None
     if not isinstance(note, str) or _has_surrogates(note):
-        raise InputError("The note is no text", found=repr(note)[:80])
+        raise InputError("The note is not a text", found=repr(note)[:80])
     if len(note) > _LONGEST_NOTE:
         raise InputError(
             "The note is too long",

@@ -91,7 +91,15 @@ def evidence_here(rule: SkipRule, examined: Examined) -> Evidence:
     return replace(found, q_value=found.p_value)
 
 
-def flags_of(rule: SkipRule, counts: Counts, *, exact: bool = True) -> tuple[Flag, ...]:
+def later_gates(rule: SkipRule, table: CodedTable) -> tuple[str, ...]:
+    """Return the gates that come after the rule's target in the file."""
+    target = table.names.index(rule.target)
+    return tuple(gate for gate in rule.gates if table.names.index(gate) > target)
+
+
+def flags_of(
+    rule: SkipRule, counts: Counts, *, exact: bool = True, later: tuple[str, ...] = ()
+) -> tuple[Flag, ...]:
     """Say why a rule deserves a second look.
 
     Parameters
@@ -100,8 +108,13 @@ def flags_of(rule: SkipRule, counts: Counts, *, exact: bool = True) -> tuple[Fla
     counts : Counts
     exact : bool, default True
         Name numbers; False where they are hidden.
+    later : tuple of str
+        Gates that come after the target in the file; see :func:`later_gates`.
     """
     flags = []
+    if later:
+        text = f"In the file {', '.join(later)} comes after {rule.target}."
+        flags.append(Flag("later gate", text))
     if counts.fired == 0:
         flags.append(Flag("never fires", "The rule fires for nobody in this file."))
     elif counts.fired_blank < FEW:
@@ -118,6 +131,8 @@ def flags_of(rule: SkipRule, counts: Counts, *, exact: bool = True) -> tuple[Fla
         flags.append(Flag("extension", text))
     if any(condition.or_blank for path in rule.any_of for condition in path):
         flags.append(Flag("blank gate", "It fires, too, where a gate is missing for any reason."))
+    if any(decision.did == "added" for decision in rule.history):
+        flags.append(Flag("added", "Somebody wrote this rule; it was not mined."))
     if any(decision.did == "edited" for decision in rule.history):
         flags.append(Flag("edited", "Somebody changed its conditions."))
     return tuple(flags)

@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tabsoda.errors import InputError
-from tabsoda.review.findings import Examined, flags_of
+from tabsoda.review.findings import Examined, flags_of, later_gates
 from tabsoda.review.patterns import example_patterns
 from tabsoda.review.small_cells import hide_small
 from tabsoda.schema.column import Column
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, SkipRule
-from tabsoda.skips.screening import Counts, wilson_upper
+from tabsoda.skips.screening import wilson_upper
 from tabsoda.skips.sentences import reasons_text
 
 _COUNTS = ("fired_blank", "fired_asked", "silent_blank", "silent_asked")
@@ -31,11 +31,10 @@ def rules_summary(rules: RuleSet, examined: Examined, below: int = 0) -> dict[st
     """
     return {
         "rules": [
-            _rule(rule, rules, examined.counts(rule), below)
-            | {"rivals": _rivals(rule, rules, examined, below)}
+            _rule(rule, rules, examined, below) | {"rivals": _rivals(rule, rules, examined, below)}
             for rule in rules
         ],
-        "columns": [_column(column) for column in rules.columns],
+        "columns": [_column(column) for column in examined.table.columns],
         "graph": _graph(rules),
     }
 
@@ -55,8 +54,9 @@ def patterns_summary(
     }
 
 
-def _rule(rule: SkipRule, rules: RuleSet, counts: Counts, below: int) -> dict[str, Any]:
+def _rule(rule: SkipRule, rules: RuleSet, examined: Examined, below: int) -> dict[str, Any]:
     columns = rules.column_of
+    counts = examined.counts(rule)
     shown = hide_small([getattr(counts, name) for name in _COUNTS], below)
     exact = None not in shown
     target = columns[rule.target]
@@ -68,7 +68,7 @@ def _rule(rule: SkipRule, rules: RuleSet, counts: Counts, below: int) -> dict[st
         "sentence": rules.sentence(rule),
         "reasons": reasons_text(rule, columns),
         "gates": list(rule.gates),
-        "when": [[_condition(c, columns[c.column]) for c in path] for path in rule.any_of],
+        "when": _when(rule.any_of, examined),
         "status": rule.status.value,
         "note": rule.note,
         "by": rule.by,
@@ -80,7 +80,10 @@ def _rule(rule: SkipRule, rules: RuleSet, counts: Counts, below: int) -> dict[st
         if exact
         else None,
         "coverage": counts.fired_blank / counts.blank if exact and counts.blank else None,
-        "flags": [asdict(flag) for flag in flags_of(rule, counts, exact=exact)],
+        "flags": [
+            asdict(flag)
+            for flag in flags_of(rule, counts, exact=exact, later=later_gates(rule, examined.table))
+        ],
     }
 
 
@@ -97,13 +100,21 @@ def _rivals(rule: SkipRule, rules: RuleSet, examined: Examined, below: int) -> l
         {
             "reasons": reasons_text(replace(rule, any_of=rival.any_of), columns),
             "gates": list(rival.gates),
-            "when": [[_condition(c, columns[c.column]) for c in path] for path in rival.any_of],
+            "when": _when(rival.any_of, examined),
             "counts": {
                 name: count if exact else None for name, count in zip(_COUNTS, table, strict=True)
             },
         }
         for rival, table in zip(rule.rivals, tables[1:], strict=True)
     ]
+
+
+def _when(
+    any_of: tuple[tuple[Condition, ...], ...], examined: Examined
+) -> list[list[dict[str, Any]]]:
+    """Return conditions whose levels are positions among those of the survey's columns."""
+    columns = {column.name: column for column in examined.table.columns}
+    return [[_condition(one, columns[one.column]) for one in path] for path in any_of]
 
 
 def _condition(condition: Condition, gate: Column) -> dict[str, Any]:

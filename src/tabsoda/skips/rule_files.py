@@ -107,7 +107,7 @@ def to_document(rules: RuleSet) -> dict[str, Any]:
         "mined": mined,
         **({} if rules.absence is None else {"absence": asdict(rules.absence)}),
         "rule": rules.table(),
-        "column": [_column_to_dict(column) for column in rules.columns],
+        "column": [column_to_dict(column) for column in rules.columns],
     }
 
 
@@ -169,7 +169,8 @@ def _condition_to_dict(condition: Condition) -> dict[str, Any]:
     return entry
 
 
-def _column_to_dict(column: Column) -> dict[str, Any]:
+def column_to_dict(column: Column) -> dict[str, Any]:
+    """Return one column as the plain values of its ``[[column]]`` entry."""
     entry: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
     if column.label:
         entry["label"] = column.label

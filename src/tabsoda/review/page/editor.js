@@ -1,4 +1,4 @@
-// Changing the conditions of a rule. Whether they make sense is for the server to say.
+// Writing the conditions of a rule, changed or new. The server checks whether they make sense.
 
 import { post } from "./api.js";
 import { el, number } from "./dom.js";
@@ -10,16 +10,19 @@ const REASONS = {
   other: "or is missing for another reason",
 };
 
+// A rule without an id is a new one; its target is chosen here, too.
 export function openEditor(dialog, rule, columns, save) {
   const when = structuredClone(rule.when);
-  const known = new Map(columns.map((column) => [column.name, column]));
-  const earlier = columns.slice(0, columns.findIndex((column) => column.name === rule.target));
+  const known = new Map(columns.map((column, position) => [column.name, { ...column, position }]));
+  const isNew = rule.id === null;
+  let target = rule.target;
   const paths = el("div", { class: "paths" });
   const outcome = el("div", { class: "outcome", role: "status" });
   const why = el("textarea", { id: "edit-why", rows: 2, maxlength: 4000 });
   const store = el("button", { type: "button", class: "approve", onclick: keep }, "Save");
   let timer = 0;
   let asked = 0;
+  let lists = 0;
 
   function changed() {
     clearTimeout(timer);
@@ -29,7 +32,11 @@ export function openEditor(dialog, rule, columns, save) {
   async function preview() {
     const turn = ++asked;
     try {
-      const after = await post("preview", { id: rule.id, when });
+      if (isNew && (!target || !when.length)) {
+        refuse(new Error(target ? "Choose a gate." : "Choose the question that is skipped."));
+        return;
+      }
+      const after = await post("preview", isNew ? { target, when } : { id: rule.id, when });
       if (turn === asked) show(after.sentence, after.counts);
     } catch (error) {
       if (turn === asked) refuse(error);
@@ -52,7 +59,7 @@ export function openEditor(dialog, rule, columns, save) {
 
   async function keep() {
     try {
-      await save(when, why.value);
+      await save(when, why.value, target);
       dialog.close();
     } catch (error) {
       refuse(error);
@@ -81,6 +88,8 @@ export function openEditor(dialog, rule, columns, save) {
     const answers = gate.kind === "continuous" ? bounds(condition) : levels(condition, gate);
     return el("fieldset", { class: "condition" },
       el("legend", {}, el("strong", {}, gate.name), gate.label ? ` ${gate.label}` : ""),
+      isLater(gate.name) ? el("p", { class: "flag later" },
+        `${gate.name} comes after ${target} in the file. Use it only if it was asked or set before.`) : "",
       answers,
       ...Object.entries(REASONS).map(([reason, text]) => check(
         text, condition.reasons.includes(reason), (on) => {
@@ -121,29 +130,55 @@ export function openEditor(dialog, rule, columns, save) {
     return el("label", { class: "check" }, box, ` ${text}`);
   }
 
+  function isLater(gate) {
+    return target && known.has(target) && known.get(gate).position > known.get(target).position;
+  }
+
+  // A field with every question to choose from, found by typing a part of its name or text.
   function adder(text, add) {
-    const choice = el("select", {
-      "aria-label": text,
-      onchange: () => { add(choice.value); rebuild(); },
-    }, el("option", { value: "" }, text),
-    ...earlier.map((column) => el("option", { value: column.name },
-      column.label ? `${column.name}: ${column.label}` : column.name)));
-    return choice;
+    return picker(text, (name) => { add(name); rebuild(); }, (column) => column.name !== target);
+  }
+
+  function picker(text, choose, offered) {
+    const list = `questions-${++lists}`;
+    const input = el("input", {
+      type: "text", list, placeholder: text, "aria-label": text, autocomplete: "off", class: "picker",
+      oninput: () => { if (known.has(input.value) && offered(known.get(input.value))) choose(input.value); },
+    });
+    const options = columns.filter(offered).map((column) => el("option", { value: column.name },
+      `${column.label || column.name}${isLater(column.name) ? " (later in the file)" : ""}`));
+    return el("span", {}, input, el("datalist", { id: list }, ...options));
+  }
+
+  function targetField() {
+    return el("p", { class: "target" }, picker("Question that is skipped …", (name) => {
+      target = name;
+      heading.textContent = title();
+      rebuild();
+    }, () => true));
+  }
+
+  function title() {
+    if (!isNew) return `Edit ${rule.id}: when is ${target} skipped?`;
+    return target ? `New rule: when is ${target} skipped?` : "New rule";
   }
 
   function blank(gate) {
     return { gate, levels: [], above: null, up_to: null, or_skipped: false, or_blank: false, reasons: [] };
   }
 
+  const heading = el("h2", { id: "editor-title" }, title());
   dialog.replaceChildren(
-    el("h2", { id: "editor-title" }, `Edit ${rule.id}: when is ${rule.target} skipped?`),
+    heading,
     rule.label ? el("p", { class: "muted" }, rule.label) : "",
+    isNew ? targetField() : "",
     paths,
     outcome,
     el("div", { class: "note" }, el("label", { for: "edit-why" }, "Why?"), why),
     el("div", { class: "actions" }, store,
       el("button", { type: "button", onclick: () => dialog.close() }, "Cancel")),
-    el("p", { class: "muted" }, "An edited rule has to be approved anew."));
+    el("p", { class: "muted" }, isNew ? "A new rule still has to be approved."
+      : "An edited rule has to be approved again."));
   rebuild();
   dialog.showModal();
 }

@@ -3,6 +3,7 @@
 import { get, post } from "./api.js";
 import { el } from "./dom.js";
 import { openEditor } from "./editor.js";
+import { confirmAll, openRulesOfGates } from "./gate_groups.js";
 import { drawGraph } from "./graph.js";
 import { patternsTable, ruleCard } from "./rule_card.js";
 
@@ -10,6 +11,7 @@ const $ = (id) => document.getElementById(id);
 const FILTERS = {
   all: ["All", () => true],
   attention: ["Needs attention", (rule) => rule.status === "proposed" && rule.flags.length > 0],
+  rivals: ["Has rivals", (rule) => rule.rivals.length > 0],
   proposed: ["Not reviewed", (rule) => rule.status === "proposed"],
   approved: ["Approved", (rule) => rule.status === "approved"],
   rejected: ["Rejected", (rule) => rule.status === "rejected"],
@@ -41,12 +43,15 @@ function shown() {
 function render({ focus = false } = {}) {
   const rules = shown();
   if (!rules.some((rule) => rule.id === selected)) selected = rules[0]?.id ?? null;
-  const actions = { select, decide, edit, draft: (id, text) => drafts.set(id, text) };
+  const texts = new Map(review.columns.map((column) => [column.name, column.label]));
+  const actions = { select, decide, decideAll, chooseRival, edit, draft: (id, text) => drafts.set(id, text) };
   $("rules").replaceChildren(...rules.map((rule) => el("li", {}, ruleCard(rule, {
     selected: rule.id === selected,
     draft: drafts.get(rule.id),
     patterns: patterns.id === rule.id ? patterns.content : null,
     actions,
+    siblings: (one) => openRulesOfGates(one, review.rules),
+    textOf: (name) => texts.get(name) ?? "",
   }))));
   $("nothing").hidden = rules.length > 0;
   renderHead(rules);
@@ -189,6 +194,28 @@ async function decide(action, ids = [selected]) {
   }).catch(() => {});
 }
 
+function decideAll(action, name, ids) {
+  if (confirmAll(action, name, ids.map(ruleOf))) decide(action, ids);
+}
+
+async function chooseRival(id, index) {
+  await change("rival", { id, index }, `${id} has other conditions now.`).catch(() => {});
+}
+
+function addRule() {
+  const blank = { id: null, target: "", label: "", when: [] };
+  openEditor($("editor"), blank, review.columns, async (when, why, target) => {
+    const body = { target, when };
+    if (why.trim()) body.note = why;
+    await change("add", body, `A rule of ${target} was added.`, () => {
+      filter = "all";
+      gate = null;
+      $("search").value = "";
+      selected = review.added;
+    });
+  });
+}
+
 function edit() {
   const rule = ruleOf(selected);
   if (!rule) return;
@@ -222,6 +249,7 @@ const KEYS = {
   r: () => decide("reject"),
   o: () => decide("reopen"),
   e: edit,
+  w: addRule,
   n: () => $("note")?.focus(),
   u: undo,
   "/": () => $("search").focus(),
@@ -259,6 +287,7 @@ window.addEventListener("beforeunload", (event) => {
 });
 $("search").addEventListener("input", () => render());
 $("undo").addEventListener("click", undo);
+$("add").addEventListener("click", addRule);
 $("keys").addEventListener("click", () => $("help").showModal());
 $("close-help").addEventListener("click", () => $("help").close());
 $("finish").addEventListener("click", finish);

@@ -10,7 +10,7 @@ const KINDS = {
   asked: "silent, asked",
 };
 
-export function ruleCard(rule, { selected, draft, patterns, actions }) {
+export function ruleCard(rule, { selected, draft, patterns, actions, textOf, siblings }) {
   const card = el("article", {
     class: `rule ${rule.status}`,
     tabindex: selected ? 0 : -1,
@@ -22,10 +22,11 @@ export function ruleCard(rule, { selected, draft, patterns, actions }) {
     el("span", { class: "id" }, rule.id),
     el("h2", {}, el("strong", {}, rule.target), ` is skipped when ${rule.reasons}`),
     el("span", { class: `status ${rule.status}` }, STATUS[rule.status])),
-  rule.label ? el("p", { class: "label" }, rule.label) : null,
+  el("dl", { class: "texts" }, ...[rule.target, ...rule.gates].map((name) => textOf(name)
+    ? el("div", {}, el("dt", {}, name), el("dd", {}, textOf(name))) : null)),
   el("p", { class: "brief" }, counted(rule), ...rule.flags.map(flagChip)),
   signed(rule));
-  if (selected) card.append(details(rule, draft, patterns, actions));
+  if (selected) card.append(details(rule, draft, patterns, actions, siblings));
   return card;
 }
 
@@ -45,7 +46,7 @@ function signed(rule) {
   return el("p", { class: "signed" }, who, who && rule.note ? ": " : "", rule.note);
 }
 
-function details(rule, draft, patterns, actions) {
+function details(rule, draft, patterns, actions, siblings) {
   const note = el("textarea", {
     id: "note", rows: 2, maxlength: 4000, "aria-describedby": "note-hint",
     oninput: (event) => actions.draft(rule.id, event.target.value),
@@ -53,6 +54,7 @@ function details(rule, draft, patterns, actions) {
   note.value = draft ?? rule.note;
   return el("div", { class: "details" },
     el("div", { class: "evidence" }, countsTable(rule), reading(rule)),
+    rivals(rule, actions),
     el("div", { id: "patterns" }, patternsTable(patterns)),
     el("div", { class: "note" },
       el("label", { for: "note" }, "Note: why? ", key("n")),
@@ -65,7 +67,32 @@ function details(rule, draft, patterns, actions) {
       button("Edit", "e", "", () => actions.edit()),
       rule.status === "proposed" ? null : button("Reopen", "o", "", () => actions.decide("reopen")),
       button("Save note", "Ctrl ⏎", "", () => actions.decide("note"))),
+    together(rule, siblings, actions),
     history(rule));
+}
+
+// Everything that the gates of this rule decide, at once.
+function together(rule, siblings, actions) {
+  const groups = siblings(rule);
+  if (!groups.length) return null;
+  return el("div", { class: "actions together" }, ...groups.flatMap(({ gate, ids }) => [
+    plain(`Approve all ${ids.length} rules of ${gate}`, () => actions.decideAll("approve", gate, ids)),
+    plain(`Reject all ${ids.length}`, () => actions.decideAll("reject", gate, ids)),
+  ]));
+}
+
+function plain(text, act) {
+  return el("button", { type: "button", class: "small", onclick: (event) => { event.stopPropagation(); act(); } }, text);
+}
+
+function rivals(rule, actions) {
+  if (!rule.rivals.length) return null;
+  return el("div", { class: "rivals" },
+    el("h3", {}, "Other conditions that fit as well"),
+    el("ul", {}, ...rule.rivals.map((rival, index) => el("li", {},
+      `Skipped when ${rival.reasons}. `,
+      el("span", { class: "muted" }, counted(rival)),
+      " ", plain("Use this instead", () => actions.chooseRival(rule.id, index))))));
 }
 
 function button(text, letter, kind, act) {
