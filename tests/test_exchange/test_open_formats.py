@@ -18,7 +18,9 @@ from tabsoda.schema.files import load_schema
 from tabsoda.schema.json_form import parse_json_list
 
 R_CHECK = """
-if (!requireNamespace("mice", quietly = TRUE)) { cat("absent"); quit() }
+if (!all(sapply(c("mice", "nnet", "jsonlite"), requireNamespace, quietly = TRUE))) {
+  cat("absent"); quit()
+}
 suppressPackageStartupMessages(source("read.R"))
 fits <- with(imputations, lm(cigarettes ~ weight))
 done <- complete(imputations, 2)
@@ -43,7 +45,7 @@ def test_r_makes_a_mids_in_which_skips_are_na(rich, tmp_path):
     done = subprocess.run(["Rscript", "-e", R_CHECK], capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr
     if done.stdout.endswith("absent"):
-        pytest.skip("mice is not here")
+        pytest.skip("mice, nnet or jsonlite is not here")
     found = json.loads(done.stdout.splitlines()[-1])
     assert (found["class"], found["m"]) == ("mids", 3)
     skips = int(rich.table.states.skipped[:, 1].sum())
@@ -152,7 +154,9 @@ def test_r_keeps_codes_that_look_like_something_else(tmp_path):
     cells = ImputedCells(rows, positions, draws, draws[0], draws[0])
     export(Imputations(survey.table, cells, survey), "r", tmp_path / "out")
     code = """
-    if (!requireNamespace("mice", quietly = TRUE)) { cat("absent"); quit() }
+    if (!all(sapply(c("mice", "nnet", "jsonlite"), requireNamespace, quietly = TRUE))) {
+  cat("absent"); quit()
+}
     suppressPackageStartupMessages(source("read.R"))
     done <- complete(imputations, 1)
     cat(jsonlite::toJSON(lapply(done[c("state", "yes", "big")], as.character)))
@@ -162,7 +166,7 @@ def test_r_keeps_codes_that_look_like_something_else(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     if done.stdout.endswith("absent"):
-        pytest.skip("mice is not here")
+        pytest.skip("mice, nnet or jsonlite is not here")
     found = json.loads(done.stdout.splitlines()[-1])
     for name, answers in codes.items():
         assert found[name] == [str(code) for code in answers] * 10, name
