@@ -198,7 +198,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         return self.fit(X, y, skip_mask=skip_mask, **fit).transform(X, skip_mask=skip_mask)
 
     def transform(self, X: Any, *, skip_mask: Any = None) -> Any:
-        """Return the table with missing cells filled by their point estimate (ordinals by mode).
+        """Return the table with missing cells filled by ``point("mode")`` of the result.
 
         Parameters
         ----------

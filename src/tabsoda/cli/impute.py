@@ -60,10 +60,10 @@ def impute(
 ) -> None:
     """Impute the missing answers of a survey; skipped questions stay empty.
 
-    Writes to the output folder: point.parquet (ordinals by mode), point_median.parquet (ordinals
-    by median), imputations/ (one completed table a draw), states.parquet, model/, settings.json
-    and manifest.json; then report.html and report.json. Interrupted, the same command continues
-    after the last finished round or draw.
+    Writes to the output folder: point.parquet (ordinals by mode, numbers by mean),
+    point_median.parquet (ordinals and numbers by median), imputations/ (one completed table for
+    each draw), states.parquet, model/, settings.json and manifest.json; then report.html and
+    report.json. Interrupted, the same command continues after the last finished round or draw.
 
     Parameters
     ----------

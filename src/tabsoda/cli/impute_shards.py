@@ -101,8 +101,8 @@ def _show(manifest: dict[str, Any], folder: Path) -> None:
         n_draws > 0
     )
     contents = [
-        ["  point/", "best single table, ordinals by mode"],
-        ["  point_median/", "the same, ordinals by median"],
+        ["  point/", "one table: ordinals by mode, numbers by mean"],
+        ["  point_median/", "the same: ordinals and numbers by median"],
         *draws,
         ["  states/", "answered, missing or skipped, cell by cell"],
         ["  model/", "to impute new rows without fitting again: --model"],

@@ -224,8 +224,8 @@ def _contents(folder: Path, n_draws: int) -> Iterable[str]:
     draws = [["  imputations/", f"{n_draws} draws, for analyses that are pooled"]] * (n_draws > 0)
     yield from columns(
         [
-            ["  point.parquet", "best single table, ordinals by mode"],
-            ["  point_median.parquet", "the same, ordinals by median"],
+            ["  point.parquet", "one table: ordinals by mode, numbers by mean"],
+            ["  point_median.parquet", "the same: ordinals and numbers by median"],
             *draws,
             ["  states.parquet", "answered, missing or skipped, cell by cell"],
             ["  model/", "to impute new rows without fitting again: --model"],

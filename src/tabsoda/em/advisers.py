@@ -120,6 +120,7 @@ class Advisers:
         return CellAnswers(
             np.where(levels, other.probabilities, network.probabilities),
             np.where(numbers, other.numbers, network.numbers),
+            network.bins,
         )
 
     def regression_answers(

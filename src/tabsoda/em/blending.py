@@ -51,10 +51,13 @@ class CellAnswers(NamedTuple):
         0 in the padding.
     numbers : ndarray of float64, shape (n, n_numbers)
         Standardised.
+    bins : ndarray of float64, shape (n, n_numbers, MAX_BINS), or None
+        How probable the network holds each bin of a number; the others have none.
     """
 
     probabilities: Values
     numbers: Values
+    bins: Values | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +114,8 @@ class Blend:
             mixed = mix(
                 mixed, regressions, self.regression_level_share, self.regression_number_share
             )
-        return CellAnswers(tempered(mixed.probabilities, self.temperatures), mixed.numbers)
+        probabilities = tempered(mixed.probabilities, self.temperatures)
+        return CellAnswers(probabilities, mixed.numbers, network.bins)
 
 
 def mix(

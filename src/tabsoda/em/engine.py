@@ -22,7 +22,11 @@ from tabsoda._internal.threads import Threads, worker_threads
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
 from tabsoda.em.fitting import fit_parts
-from tabsoda.em.input_events import tell_clipped_answers, tell_empty_rows
+from tabsoda.em.input_events import (
+    tell_clipped_answers,
+    tell_empty_rows,
+    tell_means_for_medians,
+)
 from tabsoda.em.memory import enough_memory
 from tabsoda.em.model import Model
 from tabsoda.em.operations import step_operations
@@ -160,6 +164,8 @@ class Engine:
         if events is not None:
             tell_empty_rows(table, events)
             tell_clipped_answers(table, model.codec, events)
+            if self.estimator is None:
+                tell_means_for_medians(table, model.codec, events)
         missing = table.states.missing
         rows, positions = np.nonzero(missing & model.codec.fillable)
         if not rows.size or layout.n_coordinates == 0:

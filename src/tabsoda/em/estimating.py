@@ -14,6 +14,7 @@ from tabsoda.em.advisers import Advisers, answer_codec_of
 from tabsoda.em.answering import answers_of
 from tabsoda.em.blending import Blend, CellAnswers, fit_blend
 from tabsoda.em.model import Model
+from tabsoda.em.number_medians import number_medians
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
@@ -130,7 +131,7 @@ class Estimator:
             missing = data.missing_columns[block].cpu().numpy()
             answers = self.answers(table, data, block, missing)
             mode[place] = self.decode(answers, "mode", whole_numbers)
-            median[place] = self.decode(answers, "median", whole_numbers)
+            median[place] = self.decode(answers, "median", whole_numbers, missing)
             done = place.stop
             if report is not None:
                 report(number, len(blocks))
@@ -171,18 +172,28 @@ class Estimator:
         return CellAnswers(
             answers.log_probabilities.double().exp().cpu().numpy(),
             answers.numbers.double().cpu().numpy(),
+            answers.bin_log_probabilities.double().exp().cpu().numpy(),
         )
 
-    def decode(self, answers: CellAnswers, rule: str, whole_numbers: bool = True) -> Values:
+    def decode(
+        self,
+        answers: CellAnswers,
+        rule: str,
+        whole_numbers: bool = True,
+        cells: NDArray[np.bool_] | None = None,
+    ) -> Values:
         """Return one value per cell, shape (n, d); NaN in columns without coordinates.
 
         Parameters
         ----------
         answers : CellAnswers
         rule : {"mode", "median"}
-            How ordinals are decoded; nominals always by mode, numbers by expectation.
+            ``"mode"``: levels by mode, numbers by expectation. ``"median"``: nominals by mode,
+            ordinals and numbers by median.
         whole_numbers : bool
-            Round the columns whose visible answers were all whole.
+            Round the expectations of columns whose visible answers were all whole.
+        cells : ndarray of bool, shape (n, d), optional
+            Which numbers are decoded by median; all unless given.
         """
         codec, layout = self.model.codec, self.model.codec.layout
         answer_codec = answer_codec_of(self.model)
@@ -195,7 +206,11 @@ class Estimator:
                 middle = (cumulated < 0.5 - 1e-9).sum(axis=2)
                 levels = np.where(answer_codec.ordered, middle, levels)
             values[:, codec.categorical_columns] = levels
-        values[:, layout.continuous_columns] = answer_codec.bins.restore(
-            answers.numbers, codec.continuous.whole & whole_numbers
-        )
+        bins, numbers = answer_codec.bins, layout.continuous_columns
+        decoded = bins.restore(answers.numbers, codec.continuous.whole & whole_numbers)
+        if rule == "median" and answers.bins is not None:
+            asked = np.ones(decoded.shape, dtype=bool) if cells is None else cells[:, numbers]
+            medians = number_medians(bins, answers.bins, answers.numbers, asked)
+            decoded = np.where(asked, medians, decoded)
+        values[:, numbers] = decoded
         return values

@@ -66,6 +66,14 @@ def tell_clipped_answers(table: CodedTable, codec: TableCodec, events: EventLog)
             events.add("impute", decision, column=table.names[position], detail=detail)
 
 
+def tell_means_for_medians(table: CodedTable, codec: TableCodec, events: EventLog) -> None:
+    """Say that the table of medians holds means of numbers: these settings know no distribution."""
+    numbers = codec.layout.continuous_columns
+    if table.states.missing[:, numbers].any():
+        detail = "the settings have no decoder heads, which give the distribution of a number"
+        events.add("impute", "means of numbers in the median table, too", detail=detail)
+
+
 def tell_unresolved_gates(
     followers: NDArray[np.bool_], table: CodedTable, events: EventLog
 ) -> None:

@@ -102,6 +102,35 @@ class NumberBins:
         values = np.clip(standardized * self.scale + self.mean, self.lowest, self.highest)
         return np.where(whole, np.rint(values) + 0.0, values)
 
+    def medians(self, column: int, probabilities: Values) -> Values:
+        """Return the observed answer in the middle of each distribution over a column's bins.
+
+        Parameters
+        ----------
+        column : int
+        probabilities : ndarray of float64, shape (n, counts[column])
+            Each row sums to 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+
+        Examples
+        --------
+        >>> hours = np.array([[0.0], [0.0], [8.0], [40.0]])
+        >>> bins = NumberBins.fit(hours, np.ones_like(hours, dtype=bool))
+        >>> bins.medians(0, np.array([[0.5, 0.3, 0.2], [0.4, 0.0, 0.6]])).tolist()
+        [0.0, 40.0]
+        """
+        cumulated = probabilities.cumsum(axis=1)
+        # The first bin that half of the probability reaches, rounding aside.
+        middle = (cumulated[:, :-1] < 0.5 - 1e-9).sum(axis=1)
+        own = np.take_along_axis(probabilities, middle[:, None], axis=1)[:, 0]
+        before = np.take_along_axis(cumulated, middle[:, None], axis=1)[:, 0] - own
+        share = (0.5 - before) / np.maximum(own, 1e-12)
+        place = np.clip((share * POOL_SIZE).astype(np.int64), 0, POOL_SIZE - 1)
+        return self.pool[column, middle, place]
+
     def draw(
         self, columns: int | NDArray[np.int64], bins: NDArray[np.int64], uniforms: Values
     ) -> Values:

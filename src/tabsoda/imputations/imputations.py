@@ -42,7 +42,8 @@ class ImputedCells:
         Level positions or numbers, as in :class:`tabsoda.table.CodedTable`; NaN where the cell
         is skipped in that draw, because the drawn answer of its gate leads past it.
     mode, median : ndarray of float64, shape (n_cells,)
-        Point estimates; they differ for ordinals only. NaN as in ``draws``.
+        Point estimates. ``mode``: levels by mode, numbers by mean. ``median``: nominals by mode,
+        ordinals and numbers by median. NaN as in ``draws``.
     """
 
     rows: NDArray[np.int64]
@@ -111,12 +112,19 @@ class Imputations:
         return self._filled(self.cells.draws[number - 1])
 
     def point_values(self, ordinal: str = "mode") -> Values:
-        """Return the point estimate as coded values, NaN at skips; shape (n, d)."""
+        """Return the point estimate as coded values, NaN at skips; shape (n, d).
+
+        Parameters
+        ----------
+        ordinal : {"mode", "median"}
+            As in :meth:`point`.
+        """
         if ordinal not in ("mode", "median"):
             raise InputError(
-                "There is no such point estimate of an ordinal",
+                "There is no such point estimate",
                 found=repr(ordinal),
-                expected="'mode' (most probable level) or 'median' (least expected error)",
+                expected="'mode' (levels by mode, numbers by mean) or 'median' (ordinals and"
+                " numbers by median)",
             )
         return self._filled(self.cells.mode if ordinal == "mode" else self.cells.median)
 
@@ -278,7 +286,10 @@ class Imputations:
         Parameters
         ----------
         ordinal : {"mode", "median"}
-            The mode is right most often; the median is closest on average.
+            ``"mode"``: the most probable level, which is right most often; numbers by their mean,
+            which has the least squared error. ``"median"``: ordinals and numbers by their median,
+            which is closest on average; a number that is most likely 0 is 0. Nominals are the same
+            in both.
         """
         return self._restored(self.point_values(ordinal))
 
