@@ -125,12 +125,28 @@ def test_mixed_encodings(tmp_path):
 
 
 def test_repeated_column_names(tmp_path):
-    (tmp_path / "a.csv").write_text("q,r,q\n1,2,3\n")
-    message = complaint(tmp_path / "a.csv")
-    assert "Column 'q' occurs twice" in message
-    assert "columns 1 and 3" in message
+    """A text file cannot be helped otherwise; a frame can be renamed where it is made."""
+    (tmp_path / "a.csv").write_text(',q,"a ""b""\nc",q,q (2)\n1,2,3,4,5\n2,5,7,8,9\n')
+    survey = read_survey(tmp_path / "a.csv")
+    assert survey.frame.columns == ["column_1", "q", 'a "b"\nc', "q (3)", "q (2)"]
+    assert survey.frame["q (3)"].to_list() == [4, 8]
+    events = [(e.decision, e.column) for e in survey.events if e.stage == "read"]
+    assert events == [("column without a name", "column_1"), ("repeated column name", "q (3)")]
     frame = pd.DataFrame([[1, 2]], columns=["q", "q"])
     assert "Column 'q' occurs twice" in complaint(frame)
+
+
+def test_a_stata_file_whose_texts_are_not_in_its_encoding(tmp_path):
+    """Old Stata files have no encoding; Á in UTF-8 holds a byte that Windows-1252 has not."""
+    path = tmp_path / "a.dta"
+    frame = pd.DataFrame({"city": ["QQvila", "Lugo"], "q": [1, 2]})
+    pyreadstat.write_dta(frame, str(path), version=10)
+    path.write_bytes(path.read_bytes().replace(b"QQvila", "Ávila".encode()))
+    survey = read_survey(path)
+    assert survey.frame["city"].to_list() == ["Ávila", "Lugo"]
+    assert "read as UTF-8" in next(e.detail for e in survey.events if e.stage == "read")
+    path.write_bytes(path.read_bytes().replace("Á".encode(), b"\x81\xe9"))
+    assert read_survey(path).frame["city"][0] == "\x81évila"
 
 
 def test_described_column_is_absent():

@@ -43,7 +43,7 @@ def letters(tmp_path):
 
 def test_letters_in_spanish_say_skip_refused_and_dont_know(letters):
     survey = read_survey(letters)
-    expected = {".a": Reason.DONT_KNOW, ".b": Reason.BLANK, ".c": Reason.SKIP}
+    expected = {".a": Reason.DONT_KNOW, ".b": Reason.REFUSED, ".c": Reason.SKIP}
     assert all(column.special_codes == expected for column in survey.schema)
     assert survey.states.skipped.sum(axis=0).tolist() == [2] * 5
 
@@ -52,7 +52,7 @@ def test_one_event_and_one_line_of_inspect_per_code(letters, capsys):
     survey = read_survey(letters)
     assert details(survey, ONE_MEANING) == [
         ".a means dont_know ('No sabe') in 5 columns, 2 of them without a label for it (q4, q5)",
-        ".b means blank ('No responde') in 5 columns, 2 of them without a label for it (q4, q5)",
+        ".b means refused ('No responde') in 5 columns, 2 of them without a label for it (q4, q5)",
         ".c means skip ('No aplica') in 5 columns, 2 of them without a label for it (q4, q5)",
     ]
     assert not details(survey, "codes taken for no answer")

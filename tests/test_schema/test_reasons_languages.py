@@ -26,9 +26,14 @@ LABELS = {
     },
     "Spanish": {
         SKIP: ["No aplica", "-1 No procede", "NO CORRESPONDE", "No se le preguntó", "INAP"],
-        REFUSED: ["Rehúsa contestar", "Prefiero no responder", "Se negó a contestar"],
+        REFUSED: [
+            "Rehúsa contestar",
+            "Prefiero no responder",
+            "Se negó a contestar",
+            "No responde",
+        ],
         DONT_KNOW: ["98. No sabe", "No sé", "No recuerda", "(No leer) No sabe"],
-        BLANK: ["No responde", "No contestó", "Sin respuesta", "No especificado"],
+        BLANK: ["No respuesta", "Sin respuesta", "No especificado"],
         OTHER: ["NS/NR", "No sabe / No responde", "Ns-Nc", "NSNR", "N.S./N.C."],
         None: ["Nunca", "Nada", "Ninguno", "No", "No sabe leer ni escribir", "Voto en blanco"],
     },
@@ -42,9 +47,9 @@ LABELS = {
     },
     "Portuguese": {
         SKIP: ["Não se aplica", "Não aplicável", "NAO APLICA", "Não perguntado"],
-        REFUSED: ["Recusou-se a responder", "Prefiro não responder", "Não quis responder"],
+        REFUSED: ["Recusou-se a responder", "Prefiro não responder", "Não respondeu"],
         DONT_KNOW: ["Não sabe", "Não sei", "NÃ£o sabe", "N\ufffdo sabe"],
-        BLANK: ["Não respondeu", "Sem resposta", "Não informado", "Sem declaração"],
+        BLANK: ["Sem resposta", "Não informado", "Sem declaração"],
         OTHER: ["NS/NR", "Não sabe/Não respondeu"],
         None: ["Não", "Nunca", "Nenhum", "Nada", "Não sabe ler nem escrever", "Ninguém"],
     },

@@ -12,7 +12,7 @@ import polars as pl
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.reading.raw import RawTable, refuse_repeated_names
+from tabsoda.reading.raw import RawTable, distinct_names
 
 _DELIMITERS = (",", ";", "\t", "|")
 _BYTE_ORDER_MARKS = (
@@ -41,9 +41,9 @@ def read_delimited(path: Path) -> RawTable:
         delimiter = _sniff(text)
         if delimiter != ",":
             events.add("read", "delimiter found", detail=f"{delimiter!r} instead of a comma")
-        n_columns = _check_lines(text, delimiter, path.name)
+        names = _check_lines(text, delimiter, path.name)
         # An empty line is a blank cell where there is one column, and nobody's otherwise.
-        text = text if n_columns == 1 else _without_empty_lines(text, events)
+        text = text if len(names) == 1 else _without_empty_lines(text, events)
         frame = pl.read_csv(
             io.BytesIO(text.encode()), separator=delimiter, infer_schema=False, quote_char='"'
         )
@@ -53,6 +53,7 @@ def read_delimited(path: Path) -> RawTable:
             found=str(error).splitlines()[0],
             expected="one header line and the same number of fields in every line",
         ) from error
+    frame.columns = distinct_names(names, events)
     if delimiter == ";":
         frame = _with_decimal_points(frame, events)
     return RawTable(
@@ -143,8 +144,8 @@ def _sniff(text: str) -> str:
     return best
 
 
-def _check_lines(text: str, delimiter: str, name: str) -> int:
-    """Return the number of fields, or raise if a line has another: polars would fill it up."""
+def _check_lines(text: str, delimiter: str, name: str) -> list[str]:
+    """Return the header, or raise if a line has another number of fields: polars would fill it."""
     if '"' in text:
         if text.count('"') % 2:
             raise InputError(
@@ -155,8 +156,7 @@ def _check_lines(text: str, delimiter: str, name: str) -> int:
         widths = [len(row) for row in csv.reader(io.StringIO(text), delimiter=delimiter)]
     else:
         widths = [line.count(delimiter) + 1 if line else 0 for line in _lines(text)]
-    names = next(csv.reader([text.split("\n", 1)[0].rstrip("\r")], delimiter=delimiter), [])
-    refuse_repeated_names(names, f"'{name}'")
+    names = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     if len(widths) < 2:
         raise InputError(
             f"The file '{name}' holds no rows",
@@ -174,7 +174,7 @@ def _check_lines(text: str, delimiter: str, name: str) -> int:
                 next_step="Repair that line, put quotes around texts with the delimiter, or get "
                 "the file again",
             )
-    return expected
+    return names
 
 
 def _with_decimal_points(frame: pl.DataFrame, events: EventLog) -> pl.DataFrame:

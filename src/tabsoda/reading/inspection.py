@@ -21,6 +21,8 @@ _WORTH_A_LOOK = (
     "column not described",
     "code kept as an answer",
     "encoding found",
+    "repeated column name",
+    "column without a name",
     "missing reasons not read",
 )
 

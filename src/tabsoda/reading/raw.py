@@ -59,8 +59,38 @@ def refuse_odd_names(names: Iterable[Any]) -> None:
     refuse_repeated_names([str(name) for name in names], "")
 
 
+def distinct_names(names: list[str], events: EventLog) -> list[str]:
+    """Give every column a name of its own, and log what was renamed.
+
+    Exports of online questionnaires repeat a question's text, and tables saved with row numbers
+    have a first column without a name.
+
+    Examples
+    --------
+    >>> distinct_names(["", "Why?", "Age", "Why?"], EventLog())
+    ['column_1', 'Why?', 'Age', 'Why? (2)']
+    """
+    taken = set(names)
+    result: list[str] = []
+    for position, name in enumerate(names, 1):
+        new = name.strip() and name
+        if not new:
+            new, decision = f"column_{position}", "column without a name"
+        elif name in result:
+            new, decision = f"{name} (2)", "repeated column name"
+        number = 2
+        while new != name and (new in taken or new in result):
+            number += 1
+            new = f"{name or f'column_{position}'} ({number})"
+        if new != name:
+            detail = f"column {position} is called {new!r}"
+            events.add("read", decision, column=new, detail=detail)
+        result.append(new)
+    return result
+
+
 def refuse_repeated_names(names: list[str], source: str) -> None:
-    """Raise if a column name occurs twice or is empty."""
+    """Raise if a column name occurs twice."""
     seen: set[str] = set()
     for position, name in enumerate(names, 1):
         if name in seen:

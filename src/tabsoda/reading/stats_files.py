@@ -35,6 +35,11 @@ ENDINGS = tuple(_READERS)
 # pyreadstat has no access to user-missing values in these two.
 _WITHOUT_USER_MISSING = (".por", ".xpt")
 _TRANSPORT_RECORD = 80
+# What readstat reports where a file's texts are not in the encoding it declares. Converters write
+# such files, as do versions of Stata before 14, which did not declare one.
+_BAD_ENCODING = "requested encoding"
+# The strictest first: Latin-1 has a character for every byte, so it always fits.
+_OTHER_ENCODINGS = ("UTF-8", "WINDOWS-1252", "LATIN1")
 
 
 def read_stats_file(path: Path) -> RawTable:
@@ -55,7 +60,7 @@ def read_stats_file(path: Path) -> RawTable:
     else:
         options["user_missing"] = True
     try:
-        content, metadata = reader(str(path), **options)
+        content, metadata = _read(reader, path, options, events)
     except (ReadstatError, PyreadstatError, UnicodeDecodeError) as error:
         raise _unreadable(path, program, str(error)) from error
     names = list(metadata.column_names)
@@ -81,6 +86,25 @@ def read_stats_file(path: Path) -> RawTable:
         series.append(_series(name, values, is_text))
     hints = {name: _hints(name, metadata) for name in names}
     return RawTable(pl.DataFrame(series), hints, tags, events=events, source=path.name)
+
+
+def _read(reader: Any, path: Path, options: dict[str, Any], events: EventLog) -> Any:
+    """Read a file in the encoding it declares, or in another where its texts contradict that."""
+    try:
+        return reader(str(path), **options)
+    except (ReadstatError, UnicodeDecodeError) as error:
+        if isinstance(error, ReadstatError) and _BAD_ENCODING not in str(error):
+            raise
+        declared = error
+    for encoding in _OTHER_ENCODINGS:
+        try:
+            found = reader(str(path), encoding=encoding, **options)
+        except (ReadstatError, UnicodeDecodeError):
+            continue
+        detail = f"not as declared; read as {encoding}, so check labels with accents"
+        events.add("read", "encoding found", detail=detail)
+        return found
+    raise declared
 
 
 def _unreadable(path: Path, program: str, found: str) -> InputError:

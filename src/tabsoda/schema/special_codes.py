@@ -45,7 +45,7 @@ def special_codes(
     --------
     >>> labels = {1: "Sí", 2: "No", 8: "NS", 9: "No responde"}
     >>> {code: why.value for code, why in special_codes([], ColumnHints("", labels)).items()}
-    {8: 'dont_know', 9: 'blank'}
+    {8: 'dont_know', 9: 'refused'}
     """
     result: dict[Code, Reason] = {}
     labels = CodeBook(hints.level_labels)
