@@ -66,6 +66,15 @@ def test_few_distinct_answers_give_the_weighted_median():
     assert found.ravel().tolist() == expected
 
 
+@pytest.mark.parametrize("sum_of_shares", [1 - 2e-16, 1.0, 1 + 2e-16])
+def test_rounding_does_not_move_the_middle_of_a_sure_bin(sum_of_shares):
+    answers = np.arange(400.0)[:, None]
+    bins = NumberBins.fit(answers, np.ones(answers.shape, dtype=bool))
+    likely = np.zeros((1, MAX_BINS))
+    likely[0, 3] = sum_of_shares
+    assert bins.medians(0, likely)[0] == bins.pool[0, 3, 8]
+
+
 @pytest.fixture(scope="module")
 def smokers():
     """Return a table of 600: who smokes, age, cigarettes a day (70 % of them 0), a fifth hidden."""

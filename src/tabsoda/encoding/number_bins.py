@@ -128,7 +128,8 @@ class NumberBins:
         own = np.take_along_axis(probabilities, middle[:, None], axis=1)[:, 0]
         before = np.take_along_axis(cumulated, middle[:, None], axis=1)[:, 0] - own
         share = (0.5 - before) / np.maximum(own, 1e-12)
-        place = np.clip((share * POOL_SIZE).astype(np.int64), 0, POOL_SIZE - 1)
+        # A sure bin has its middle on the edge of two answers; rounding must not choose.
+        place = np.clip((share * POOL_SIZE + 1e-6).astype(np.int64), 0, POOL_SIZE - 1)
         return self.pool[column, middle, place]
 
     def draw(
