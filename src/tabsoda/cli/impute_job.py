@@ -12,8 +12,6 @@ from tabsoda._internal.files import file_hash
 from tabsoda._internal.write_errors import keeping_in
 from tabsoda.cli.console import progress
 from tabsoda.cli.impute_rules import apply_rules, mine_rules, require_review
-from tabsoda.errors import TabSODAError
-from tabsoda.imputations.run_folder import release_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -146,11 +144,7 @@ class Job:
         from tabsoda.imputations.rehearsal import rehearse
 
         settings = self.imputer.settings_for(*self.source.table.shape).to_dict()
-        try:
-            rehearse(self.source, folder, self.draws, settings=settings, rules=self.rules)
-        except TabSODAError:
-            release_folder(folder)
-            raise
+        rehearse(self.source, folder, self.draws, settings=settings, rules=self.rules)
 
     def run(self, checkpoint: Path) -> tuple[Imputations, float]:
         """Fit where there is no model yet, and impute; return the result and the seconds taken.

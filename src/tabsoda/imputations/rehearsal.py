@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.write_errors import writing_to
-from tabsoda.errors import InputError
+from tabsoda.errors import InputError, TabSODAError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations, ImputedCells
 from tabsoda.imputations.record import read_record
 from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputations.result_tables import write_tables
-from tabsoda.imputations.run_folder import WRITING
+from tabsoda.imputations.run_folder import WRITING, release_folder
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
@@ -39,7 +39,8 @@ def rehearse(
 ) -> None:
     """Write a trial result beside its later place, read it back and remove it.
 
-    Raises where something cannot be written or read, and where the disk has too little room.
+    Raises where something cannot be written or read, and where the disk has too little room; the
+    folder is then released, unless an earlier start of the run has left finished work in it.
 
     Parameters
     ----------
@@ -54,6 +55,7 @@ def rehearse(
         Rows of the whole file, where ``survey`` is a sample.
     """
     work = folder / WRITING
+    share = 1.0 if n_rows is None else n_rows / max(survey.table.shape[0], 1)
     try:
         with writing_to(folder, _NOTHING_YET):
             shutil.rmtree(work, ignore_errors=True)
@@ -63,10 +65,12 @@ def rehearse(
                 rules.to_toml(work / "rules.toml")
             read_record(work / RECORD)
             needed = _needed_bytes(work, len(trial.cells.rows), n_draws)
-    finally:
+        shutil.rmtree(work)
+        check_room(folder, needed * share)
+    except TabSODAError:
         shutil.rmtree(work, ignore_errors=True)
-    share = 1.0 if n_rows is None else n_rows / max(survey.table.shape[0], 1)
-    check_room(folder, needed * share)
+        release_folder(folder)
+        raise
 
 
 def trial_result(survey: Survey, settings: dict[str, Any] | None = None) -> Imputations:
