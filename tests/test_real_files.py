@@ -1,6 +1,7 @@
 """The scores of real files: right and wrong guesses, codes, gates and skip cells are told apart."""
 
 import importlib
+import json
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
 from tabsoda.skips.rules import Condition, SkipRule
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "real_files"
-MODULES = ("raw", "judgement", "scoring", "draw", "summary")
+MODULES = ("raw", "judgement", "scoring", "draw", "summary", "workflow", "run")
 
 DATA = """id,smokes,per_day,health
 1,1,10,1
@@ -184,6 +185,23 @@ def test_the_readme_is_current(benchmark, tmp_path):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     benchmark["summary"].write_readme(tmp_path)
     assert (tmp_path / "README.md").read_text() == (FOLDER / "README.md").read_text()
+
+
+def test_errors_on_held_out_files_are_counted_and_not_named(benchmark):
+    result = {"kinds": {"right": 1, "of": 2, "wrong": {"q": "nominal"}}, "columns": 5}
+    kept = benchmark["run"].without_details(result)
+    assert kept == {"kinds": {"right": 1, "of": 2}, "columns": 5}
+    text = (FOLDER / "results_before.json").read_text(encoding="utf-8")
+    for judgement in benchmark["judgement"].load_all():
+        entry = json.loads(text)[judgement.name]
+        assert ("wrong" in entry.get("kinds", {})) <= (judgement.facts["set"] == "dev")
+
+
+def test_without_files_it_says_what_to_do(benchmark, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        benchmark["run"].files_in([tmp_path])
+    assert ended.value.code == 2
+    assert "TABSODA_REAL_FILES" in capsys.readouterr().err
 
 
 def test_cells_of_an_empty_file_have_no_precision(benchmark):

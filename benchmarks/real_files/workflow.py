@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_ROWS = 2500
-_STEP_LIMIT = 1800
+_STEP_LIMIT = 3600
 _EXPORTS = {".sav": "spss", ".dta": "stata", ".xpt": "sas", ".csv": "csv"}
 
 
