@@ -171,6 +171,53 @@ def test_mined_counts_the_questions_that_rules_lead_past(survey, capsys):
     assert "Against the reference: variables 4, mined 2, rules 2" in text
 
 
+def test_mine_check_and_min_precision_agree_where_a_skip_code_leads_to_answers(survey, capsys):
+    """Some who smoke have the skip code in "amount" for another reason, and name a brand."""
+    data = pl.read_parquet(survey / "data.parquet")
+    other = (data["smokes"] == 1).to_numpy() & (np.arange(600) % 3 == 0)
+    amount = pl.Series("amount", np.where(other, -1, data["amount"].to_numpy()))
+    data.with_columns(amount).write_parquet(survey / "data.parquet")
+    rules = str(survey / "rules.toml")
+    _mine(survey, "-o", rules, "--json")
+    mined = {rule["id"]: rule for rule in json.loads(capsys.readouterr().out)["rules"]}
+    description = ["--survey", str(survey / "schema.json")]
+    main(["check", str(survey / "data.parquet"), rules, *description, "--json"])
+    found = json.loads(capsys.readouterr().out)["rules"]
+    assert {f["target"] for f in found} == {"amount", "brand"}
+    for finding in found:
+        counts = mined[finding["identifier"]]["counts"]
+        assert (finding["blank"], finding["answered"]) == (counts["fired_blank"], 0)
+        assert counts["fired_answered"] == 0
+    main(["review", rules, "--min-precision", ".95"])
+    data = str(survey / "data.parquet")
+    capsys.readouterr()
+    main(["impute", data, *description, "--rules", rules, "--dry-run", "--json"])
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["to_impute"], plan["unresolved"], plan["left_missing"]) == (0, 0, 0)
+
+
+def test_with_a_reference_skip_codes_are_blanks_and_the_file_agrees_with_check(survey, capsys):
+    """Codes alone tell the skips of "brand" here, so without them no rule is found."""
+    data = pl.read_parquet(survey / "data.parquet")
+    chance = np.random.default_rng(3).random(600) < 0.5
+    brand = pl.Series("brand", np.where(chance, -1, 1))
+    amount = pl.Series("amount", np.where(chance, -1, 5))
+    data.with_columns(amount, brand).write_parquet(survey / "data.parquet")
+    truth = pl.DataFrame({"smokes": np.zeros(600, bool), "amount": chance, "brand": chance})
+    truth.write_parquet(survey / "truth.parquet")
+
+    def found(*options):
+        _mine(survey, "--json", *options)
+        return json.loads(capsys.readouterr().out)
+
+    seeing, blind = found(), found("--reference", str(survey / "truth.parquet"))
+    (rule,) = seeing["rules"]
+    assert rule["when"] == [[{"gate": "amount", "or_skipped": True}]]
+    assert (seeing["skipped_cells"], seeing["skipped_by_code"]) == (chance.sum(), 2 * chance.sum())
+    assert blind["rules"] == []
+    assert blind["reference"]["all_cells"]["recall"] == 0
+
+
 def test_all_outputs_are_written_or_none(survey, capsys, monkeypatch):
     def full(self, path):
         raise OSError(28, "No space left on device")

@@ -12,8 +12,11 @@ import pytest
 
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
+from tabsoda.reading import read_survey
+from tabsoda.skips.checking import check
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import RuleStatus
+from tabsoda.skips.screening import wilson_upper
 
 
 @pytest.fixture
@@ -71,6 +74,25 @@ def test_min_precision_goes_by_the_lower_bound(survey, capsys):
     approved = [rule.identifier for rule in after if rule.status is RuleStatus.APPROVED]
     assert approved == [r.identifier for r in mined if 1 - r.evidence.answered_upper >= least]
     assert "not reviewed" in capsys.readouterr().out
+
+
+def test_min_precision_counts_in_the_data_where_they_are_given(survey):
+    path, data = survey / "rules.toml", str(survey / "survey.csv")
+    description = ["--survey", str(survey / "survey.toml")]
+    table = read_survey(data, description[1]).table
+    found = {f.identifier: f for f in check(table, RuleSet.from_toml(path)).rules}
+    bounds = {name: 1 - wilson_upper(f.asked, f.fired) for name, f in found.items()}
+    least = sorted(bounds.values())[len(bounds) // 2]
+    # Rules written by hand come without counts, so the file alone approves none of them.
+    main(["review", str(path), "--min-precision", repr(float(least))])
+    assert not any(r.status is RuleStatus.APPROVED for r in RuleSet.from_toml(path))
+    main(["review", str(path), data, *description, "--min-precision", repr(float(least))])
+    after = RuleSet.from_toml(path)
+    for rule in after.active:
+        counts, finding = rule.evidence, found[rule.identifier]
+        assert (counts.fired_blank, counts.fired_answered) == (finding.blank, finding.asked)
+        assert (rule.status is RuleStatus.APPROVED) == (bounds[rule.identifier] >= least)
+    assert {rule.status for rule in after} == set(RuleStatus)
 
 
 def test_nothing_to_approve_leaves_the_file_as_it_is(survey):

@@ -10,6 +10,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tabsoda.review.desk import Desk
+from tabsoda.schema import Reason
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, Rival
 
@@ -179,6 +180,29 @@ def test_rules_of_a_gate_are_approved_together(browser, serve, smoking, rules_fi
     screen.wait(lambda: screen.rule("r001").gates == ("AGE",))
     assert screen.rule("r001").status.value == "proposed"
     browser.get("about:blank")
+
+
+def test_reasons_are_added_to_a_condition_and_taken_away(screen):
+    screen.press("e")
+    screen.wait(lambda: "NOW is skipped when EVER is 2" in screen.one(".outcome").text)
+
+    def choose(text):
+        labels = screen.browser.find_elements(By.CSS_SELECTOR, "#editor label.check")
+        next(label for label in labels if label.text == text).click()
+
+    choose("or was answered with “don't know”")
+    choose("or was refused")
+    screen.wait(lambda: ", refused or 'don't know'" in screen.one(".outcome").text)
+    screen.one("#editor .approve").click()
+    both = (Reason.REFUSED, Reason.DONT_KNOW)
+    screen.wait(lambda: screen.rule("r001").any_of[0][0].reasons == both)
+    screen.wait(lambda: "refused or" in screen.one('[data-rule="r001"] h2').text)
+    screen.press("e")
+    screen.wait(lambda: ", refused or 'don't know'" in screen.one(".outcome").text)
+    choose("or was refused")
+    screen.wait(lambda: ", refused" not in screen.one(".outcome").text)
+    screen.one("#editor .approve").click()
+    screen.wait(lambda: screen.rule("r001").any_of[0][0].reasons == both[1:])
 
 
 def test_somebody_else_was_faster(screen, smoking):

@@ -106,6 +106,7 @@ NONSENSE = {
     "a bound on answers": ([[condition("EVER", above=1)]], "a bound on 'EVER'"),
     "an empty range": ([[condition("AGE", above=60, up_to=20)]], "a number above 60"),
     "infinity": ([[condition("AGE", up_to=float("inf"))]], "finite"),
+    "an unknown reason": ([[condition("EVER", reasons=["skip"])]], "'refused', 'dont_know'"),
     "an unknown gate": ([[condition("WEIGHT", or_skipped=True)]], "not described"),
     "a circle": ([[condition("PACKS", above=1)]], r"circle.*NOW, PACKS"),
     "its own gate": ([[condition("NOW", levels=[0])]], "does not come before 'NOW'"),

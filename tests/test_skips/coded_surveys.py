@@ -1,9 +1,12 @@
 """Random small surveys with skip codes, reasons and masks, for tests that compare commands."""
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
 from hypothesis import strategies as st
 
-from tabsoda.schema import Column, ColumnKind, Reason
+from tabsoda.schema import Column, ColumnKind, Reason, Schema
 from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
@@ -14,6 +17,7 @@ COLUMNS = (
     Column("d", ColumnKind.ORDINAL, (1, 2, 3)),
     Column("e", ColumnKind.NOMINAL, (1, 2)),
 )
+SPECIAL = {-991: Reason.SKIP, -992: Reason.REFUSED, -993: Reason.DONT_KNOW, -994: Reason.OTHER}
 _GIVEN = (Reason.REFUSED, Reason.DONT_KNOW, Reason.OTHER)
 
 
@@ -55,3 +59,24 @@ def coded_surveys(draw: st.DrawFn, n_rows: int = 400) -> CodedTable:
         ~np.isnan(values), known, tuple(c.name for c in COLUMNS), reasons
     )
     return CodedTable(COLUMNS, values, states)
+
+
+def as_file(table: CodedTable) -> tuple[pl.DataFrame, Schema, np.ndarray]:
+    """Return data with codes, their description, and a mask of the skips that no code tells.
+
+    Skips of every other row are told by a code, the others by the mask.
+    """
+    code_of = {reason_code(reason): code for code, reason in SPECIAL.items()}
+    masked = table.states.skipped & (np.arange(table.shape[0])[:, None] % 2 == 1)
+    data = {}
+    for position, column in enumerate(table.columns):
+        cells = []
+        for row in range(table.shape[0]):
+            value, reason = table.values[row, position], int(table.states.reasons[row, position])
+            if reason:
+                cells.append(None if masked[row, position] else code_of.get(reason))
+            else:
+                cells.append(column.levels[int(value)] if column.is_categorical else float(value))
+        data[column.name] = pl.Series(cells, dtype=pl.Float64)
+    described = tuple(replace(column, special_codes=SPECIAL) for column in table.columns)
+    return pl.DataFrame(data), Schema(described), masked

@@ -1,10 +1,11 @@
-"""The miner, ``check``, the review page and the rules file count the same, whatever is known."""
+"""Miner, rules file, ``check``, review page and imputer agree, whatever codes and masks tell."""
 
 import numpy as np
 import pytest
-from coded_surveys import coded_surveys
+from coded_surveys import as_file, coded_surveys
 from hypothesis import given, settings
 
+from tabsoda import TabSODAImputer
 from tabsoda.review.findings import examine
 from tabsoda.review.summary import rules_summary
 from tabsoda.schema import Column, ColumnKind, Reason
@@ -16,6 +17,7 @@ from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
 NOMINAL = ColumnKind.NOMINAL
+TINY = {"training": {"max_steps": 20}, "sampler": {"steps": 8}, "em": {"rounds": 1}}
 
 
 @pytest.mark.parametrize("screen", ["purity", "paper"])
@@ -149,3 +151,37 @@ def test_a_rule_that_fails_once_all_rules_are_applied_is_dropped_with_an_event()
         "follower",
         "follower is skipped when gate is 2: 140 blank and 60 asked with all rules applied",
     )
+
+
+@settings(max_examples=2, deadline=None)
+@given(coded_surveys())
+def test_impute_leaves_empty_what_check_calls_skipped(table):
+    _imputes_as_checked(table)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(coded_surveys())
+def test_impute_leaves_empty_what_check_calls_skipped_over_many_surveys(table):
+    _imputes_as_checked(table)
+
+
+def _imputes_as_checked(table):
+    frame, schema, mask = as_file(table)
+    mined = SkipMiner().mine(table)
+    rules = RuleSet.from_mined(mined, table.columns)
+    imputer = TabSODAImputer(settings=TINY, description=schema, skips="mine", device="cpu")
+    imputer.fit(frame, skip_mask=mask)
+    assert imputer.rules_.rules == rules.rules
+    kept = imputer.set_params(gate_policy="keep").impute(frame, m=1, skip_mask=mask)
+    assert np.array_equal(kept.skipped_in(1), check(table, rules).states.skipped)
+    assert np.array_equal(kept.skipped_in(1), np.isnan(kept.values(1)))
+    # A completed table speaks of gates that are answered by then.
+    result = imputer.set_params(gate_policy="follow").impute(frame, m=1, skip_mask=mask)
+    values, empty = result.values(1), result.skipped_in(1)
+    left = np.isnan(values) & ~empty
+    assert left.sum() == result.routing.n_left_missing
+    known, reasons = table.states.skipped, np.where(left, table.states.reasons, 0)
+    states = CellStates.from_masks(~np.isnan(values), known, table.names, reasons)
+    after = check(CodedTable(table.columns, values, states), rules).states
+    assert np.array_equal(after.skipped, empty)

@@ -162,7 +162,8 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     """
     if routing is None or routing.policy == "keep":
         return ""
-    if not routing.followers + routing.withheld + routing.n_left_missing:
+    kept = routing.total("kept") / max(len(routing.skipped), 1)
+    if not routing.followers + routing.withheld + routing.n_left_missing + kept:
         return ""
     skipped = routing.mean_skipped if routing.skipped else routing.skipped_in_point
     # Those of absent respondents are skipped in every draw, and told apart.
@@ -174,6 +175,11 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     )
     if routing.withheld:
         text += f" {routing.withheld:,} cells of respondents who were not there, too."
+    if kept:
+        text += (
+            f" On average {kept:,.0f} answers a draw are kept although the drawn gate leads past"
+            " them: they were asked after the gate was refused."
+        )
     if routing.left_missing:
         rules = sorted({rule for _, rule in routing.left_missing})
         named = ", ".join(rules[:_RULES_NAMED])

@@ -39,7 +39,8 @@ def review(
     Opens a page in the browser that only this machine can reach. Every decision is saved in the
     rules file at once, with who, when and why. Press Ctrl-C to end.
 
-    With --accept-all or --min-precision no page is opened and no data are needed.
+    With --accept-all or --min-precision no page is opened and no data are needed. Where data are
+    given, --min-precision counts every rule in them.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def review(
         Approve every rule that nobody has reviewed.
     min_precision
         Approve the unreviewed rules that are right at least this often, such as .99, by the lower
-        Wilson bound in the rules file.
+        Wilson bound in the rules file, or in the data where they are given.
     suppress_below
         Hide counts below this on the page. The rules file still holds the miner's.
     port
@@ -78,7 +79,10 @@ def review(
                 "The options --accept-all and --min-precision contradict each other",
                 next_step="Leave out one of them",
             )
-        after, approved = _approve_unseen(RuleSet.from_toml(rules), who, min_precision)
+        before = RuleSet.from_toml(rules)
+        if data is not None:
+            before = _counted(before, data, survey, codebook, unlisted)
+        after, approved = _approve_unseen(before, who, min_precision)
         if approved:
             _save(after, rules)
     else:
@@ -93,6 +97,30 @@ def review(
         after = RuleSet.from_toml(rules)
         approved = [r.identifier for r in after if _status(after, r) != _status(before, r)]
     _tell(after, approved, rules, as_json=as_json)
+
+
+def _counted(
+    rules: RuleSet,
+    data: Path,
+    survey: Path | None,
+    codebook: Path | None,
+    unlisted: Literal["error", "missing"],
+) -> RuleSet:
+    """Return the rules with the evidence of the data for those that nobody reviewed."""
+    from dataclasses import replace
+
+    from tabsoda.reading import read_survey
+    from tabsoda.skips.forward import route
+    from tabsoda.skips.rules import RuleStatus
+    from tabsoda.skips.screening import evidence
+
+    table = read_survey(data, survey, codebook=codebook, unlisted=unlisted).table
+    routing = route(rules, table)
+    return rules.with_rules(
+        replace(rule, evidence=evidence(routing.counts(rule), rule.evidence.q_value))
+        for rule in rules
+        if rule.status is RuleStatus.PROPOSED
+    )
 
 
 def _approve_unseen(

@@ -24,7 +24,7 @@ _SHOWN = {"contradicts": 4, "explained": 3, "unexplained": 3, "asked": 2}
 _UNANSWERED = {
     Reason.REFUSED: "refused",
     Reason.DONT_KNOW: "don't know",
-    Reason.OTHER: "no answer",
+    Reason.OTHER: "missing for another reason",
 }
 
 
