@@ -1,0 +1,164 @@
+"""How many mined rules name the questionnaire's own gate, before and after a change of the miner.
+
+    python benchmarks/miner/true_gates.py [--before PATH] [--surveys NAME ...]
+
+``--before`` is a checkout of an earlier version, whose ``src`` is measured first. Writes
+true_gates.json beside this file: numbers and names of columns, no data. The gates are in
+true_gates.toml; the surveys are looked for as in run.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+HERE = Path(__file__).resolve().parent
+SURVEYS = (
+    "nhanes2015_16",
+    "nhts2022_person",
+    "nyts2019_products",
+    "nsfg2006_2010_male",
+    "nsduh2023_youth",
+    "nlsy97_religion_panel",
+)
+# Mining takes seconds, so the shortest of a few runs is what it costs.
+REPEATS = 3
+
+
+def gates_of(entries: dict[str, list[dict[str, list[str]]]]) -> dict[str, dict[str, Any]]:
+    """Return for each follower its gates, with theirs, and how they are known."""
+    direct: dict[str, set[str]] = {}
+    known: dict[str, str] = {}
+    for how, groups in entries.items():
+        for group in groups:
+            for follower in group["followers"]:
+                direct[follower] = set(group["gates"]) - {follower}
+                known[follower] = how
+    closed = {}
+    for follower in direct:
+        found: set[str] = set()
+        waiting = set(direct[follower])
+        while waiting:
+            gate = waiting.pop()
+            found.add(gate)
+            waiting |= direct.get(gate, set()) - found
+        closed[follower] = {"gates": found, "known": known[follower]}
+    return closed
+
+
+def judged(rules: list[dict[str, Any]], truth: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Count the rules all of whose columns are gates of their target."""
+    counts = {"gate_in_file": [0, 0], "hidden_gate": [0, 0]}
+    wrong = []
+    unjudged = []
+    for rule in rules:
+        if rule["target"] not in truth:
+            unjudged.append(rule["target"])
+            continue
+        known = truth[rule["target"]]
+        named = {condition["gate"] for path in rule["when"] for condition in path}
+        right = named <= known["gates"]
+        side = "hidden_gate" if known["known"] == "hidden" else "gate_in_file"
+        counts[side][0] += right
+        counts[side][1] += 1
+        if not right:
+            wrong.append(f"{rule['target']}: {', '.join(sorted(named))}")
+    return {
+        "true": counts["gate_in_file"][0],
+        "judged": counts["gate_in_file"][1],
+        "true_of_hidden": counts["hidden_gate"][0],
+        "hidden": counts["hidden_gate"][1],
+        "unjudged": len(unjudged),
+        "wrong": wrong,
+    }
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Mine one survey with the installed version."""
+    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.reading import read_survey
+    from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.rule_set import RuleSet
+
+    folder = Path(os.environ.get("TABSODA_SURVEYS", HERE.parents[2] / "shared" / "surveys")) / name
+    table = read_survey(folder / "values.parquet", folder / "schema.json").table
+    reference = pl.read_parquet(folder / "skip.parquet").select(table.names).to_numpy()
+    seconds = []
+    for _ in range(REPEATS):
+        started = time.process_time()
+        mined = SkipMiner().mine(table)
+        seconds.append(time.process_time() - started)
+    rules = RuleSet.from_mined(mined, table.columns).table()
+    truth = gates_of(tomllib.loads((HERE / "true_gates.toml").read_text())[name])
+    cells = skip_metrics(mined.states.skipped, reference, ~table.states.answered)["all_cells"]
+    return {
+        "survey": name,
+        "rules": len(rules),
+        "with_rivals": sum(bool(rule.get("rivals")) for rule in rules),
+        **judged(rules, truth),
+        "precision": round(cells["precision"], 5),
+        "recall": round(cells["recall"], 5),
+        "cpu_seconds": round(min(seconds), 2),
+    }
+
+
+def run_with(source: Path, name: str) -> dict[str, Any]:
+    """Measure a survey with the version of a checkout, in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(source / "src")}
+    command = [sys.executable, __file__, "--one", "--surveys", name]
+    output = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return json.loads(output.stdout)
+
+
+def totals(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Add up the counts of all surveys."""
+    names = ("rules", "with_rivals", "true", "judged", "true_of_hidden", "hidden", "unjudged")
+    total = {name: sum(run[name] for run in runs) for name in names}
+    total["share_true"] = round(total["true"] / max(total["judged"], 1), 3)
+    total["cpu_seconds"] = round(sum(run["cpu_seconds"] for run in runs), 2)
+    return total
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--surveys", nargs="+", default=list(SURVEYS))
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measure(options.surveys[0])))
+        return
+    path = HERE / "true_gates.json"
+    record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    versions = {"after": HERE.parents[1]}
+    if options.before is not None:
+        versions = {"before": options.before.resolve()} | versions
+    # The versions take turns, so that a busy machine slows both.
+    runs: dict[str, list[dict[str, Any]]] = {version: [] for version in versions}
+    for name in options.surveys:
+        for version, source in versions.items():
+            run = run_with(source, name)
+            runs[version].append(run)
+            print(
+                f"{name:24s} {version:7s} true {run['true']:3d} of {run['judged']:3d} "
+                f"({run['true_of_hidden']} of {run['hidden']} hidden) rivals {run['with_rivals']:3d} "
+                f"precision {run['precision']:.4f} recall {run['recall']:.4f} "
+                f"{run['cpu_seconds']:.1f} s",
+                flush=True,
+            )
+    for version, measured in runs.items():
+        record[version] = {"total": totals(measured), "runs": measured}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
