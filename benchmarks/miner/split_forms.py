@@ -108,7 +108,7 @@ def split_forms(n_rows: int = 4000, seed: int = 0, nonresponse: float = 0.01) ->
 
 
 def _design(made: Questionnaire) -> None:
-    """Key, interviewer, sampling point, form, third of the sample, age."""
+    """Add key, interviewer, sampling point, form, third of the sample, age."""
     n = made.n_rows
     made.known(Column("KEY", ColumnKind.NOMINAL, tuple(range(10_000, 10_000 + n))), np.arange(n))
     interviewers = np.minimum(made.rng.integers(0, 90, n), 80)
@@ -131,7 +131,7 @@ def _split_halves(made: Questionnaire) -> None:
 
 
 def _owners(made: Questionnaire) -> None:
-    """A gate with a battery on each side, a chain, and questions of one form within it."""
+    """Add a gate with a battery on each side, a chain, and questions of one form within it."""
     half = (0.5, 0.5)
     made.ask("OWN", (0.35, 0.65))
     owner, other = made.answered("OWN", 1), made.answered("OWN", 2)
@@ -147,7 +147,7 @@ def _owners(made: Questionnaire) -> None:
 
 
 def _work(made: Questionnaire) -> None:
-    """A gate of several answers, and a limit of age."""
+    """Add a gate of several answers, and a limit of age."""
     made.ask("WORK", (0.4, 0.15, 0.15, 0.2, 0.1))
     working, idle = made.answered("WORK", 1, 2), made.answered("WORK", 3, 4, 5)
     for number in range(1, 5):
@@ -160,7 +160,7 @@ def _work(made: Questionnaire) -> None:
 
 
 def _children(made: Questionnaire) -> None:
-    """A number as a gate, and a chain of three."""
+    """Add a number as a gate, and a chain of three."""
     counts = made.rng.choice(5, made.n_rows, p=(0.4, 0.2, 0.2, 0.15, 0.05)).astype(np.float64)
     counts[made.rng.random(made.n_rows) < made.nonresponse] = np.nan
     made.known(Column("KIDS", ColumnKind.CONTINUOUS), counts)

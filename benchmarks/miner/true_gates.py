@@ -150,7 +150,8 @@ def main() -> None:
             runs[version].append(run)
             print(
                 f"{name:24s} {version:7s} true {run['true']:3d} of {run['judged']:3d} "
-                f"({run['true_of_hidden']} of {run['hidden']} hidden) rivals {run['with_rivals']:3d} "
+                f"({run['true_of_hidden']} of {run['hidden']} hidden) "
+                f"rivals {run['with_rivals']:3d} "
                 f"precision {run['precision']:.4f} recall {run['recall']:.4f} "
                 f"{run['cpu_seconds']:.1f} s",
                 flush=True,

@@ -14,6 +14,7 @@ from tabsoda.skips.predictors import (
     GateSet,
     upper_edges,
 )
+from tabsoda.skips.settings import PuritySettings
 from tabsoda.skips.single_gate import best_interval, count, nearest_best
 from tabsoda.skips.tree_rules import design, grow, one_hot, splittable, walk
 from tabsoda.states.cell_states import CellStates, reason_code
@@ -89,11 +90,16 @@ def test_thresholds_are_answers_somebody_gave(answers, max_bins):
 
 
 def test_the_nearest_gate_with_answers_is_preferred():
-    gain = np.array([1000, 998, 999, 500])
+    gain = np.array([1000.0, 998.0, 999.0, 500.0])
     answers = np.array([True, True, False, True])
-    assert nearest_best(gain, answers, 0.005) == 1
-    assert nearest_best(gain, answers, 0.0) == 0
-    assert nearest_best(gain, np.zeros(4, dtype=bool), 0.005) == 2
+    close, exact = PuritySettings(gain_tolerance=0.005), PuritySettings(gain_tolerance=0.0)
+    assert nearest_best(gain, answers, close) == 1
+    assert nearest_best(gain, answers, exact) == 0
+    assert nearest_best(gain, np.zeros(4, dtype=bool), close) == 2
+    # A gate with answers may explain a little less than one of which all answers lead past.
+    assert nearest_best(gain, np.array([False, True, False, True]), exact) == 1
+    wide = PuritySettings(answer_tolerance=0.001)
+    assert nearest_best(gain, np.array([False, True, False, True]), wide) == 2
 
 
 def test_features_left_out_could_not_split():

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.skips.forward import was_asked
+from tabsoda.skips.gate_choice import ChosenRule, GateChoice
 from tabsoda.skips.paper_screen import mine_as_in_the_paper
 from tabsoda.skips.predictors import CellCodes
 from tabsoda.skips.presence import Absence
 from tabsoda.skips.purity import TargetRules, TargetSearch
 from tabsoda.skips.recounting import recounted, screen_of
-from tabsoda.skips.rules import SkipRule, targets_of
+from tabsoda.skips.rules import Rival, SkipRule, targets_of
 from tabsoda.skips.screening import evidence
 from tabsoda.skips.settings import MinerSettings, PuritySettings
+from tabsoda.skips.usable_gates import GateCodes, refused_gates
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
@@ -166,7 +168,11 @@ def mine_by_purity(
 ) -> tuple[SkipRule, ...]:
     """Run the default screen over all columns and return its rules."""
     codes = CellCodes(table, settings.max_bins)
-    rules: list[SkipRule] = []
+    refused = refused_gates(table, settings)
+    for place, why in refused.items():
+        events.add("skips", "column not used as a gate", column=table.names[place], detail=why)
+    gates = GateCodes.of(codes, refused)
+    found: dict[int, TargetRules] = {}
     for target, name in enumerate(table.names):
         blank = ~asked[:, target]
         why_not = reason_to_leave_out(blank, settings.min_support)
@@ -176,11 +182,14 @@ def mine_by_purity(
                     "skips", f"target not mined: {why_not[0]}", column=name, detail=why_not[1]
                 )
         elif target > 0:
-            found = TargetSearch(codes, target, blank, settings).run()
-            codes.mark_skipped(target, found.fires & blank)
-            rules += as_rules(codes, target, found, len(rules))
-            log_rejected(events, name, found)
+            found[target] = TargetSearch(codes, target, blank, settings, gates).run()
+            codes.mark_skipped(target, found[target].fires & blank)
+            log_rejected(events, name, found[target])
         report(target + 1, len(table.names), name)
+    chosen = GateChoice(codes, asked, settings).run(found)
+    rules: list[SkipRule] = []
+    for target, parts in chosen.items():
+        rules += as_rules(codes, target, parts, len(rules))
     return tuple(rules)
 
 
@@ -195,18 +204,26 @@ def reason_to_leave_out(blank: NDArray[np.bool_], min_support: int) -> tuple[str
     return None
 
 
-def as_rules(codes: CellCodes, target: int, found: TargetRules, n_before: int) -> list[SkipRule]:
+def as_rules(
+    codes: CellCodes, target: int, chosen: list[ChosenRule], n_before: int
+) -> list[SkipRule]:
     """Turn what was found for a target into rules people can read."""
     return [
         SkipRule(
             identifier=f"r{n_before + number + 1:03d}",
             target=codes.columns[target].name,
-            any_of=(tuple(codes.describe(condition) for condition in path),),
-            evidence=evidence(counts, q_value),
+            any_of=(tuple(codes.describe(condition) for condition in rule.path),),
+            evidence=evidence(rule.counts, rule.q_value),
+            rivals=tuple(
+                Rival(
+                    (tuple(codes.describe(condition) for condition in path),),
+                    counts.fired_blank,
+                    counts.fired_asked,
+                )
+                for path, counts in rule.rivals
+            ),
         )
-        for number, (path, counts, q_value) in enumerate(
-            zip(found.paths, found.counts, found.q_values, strict=True)
-        )
+        for number, rule in enumerate(chosen)
     ]
 
 

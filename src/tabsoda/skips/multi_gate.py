@@ -27,15 +27,23 @@ def split_gain(
 
 
 def telling_gates(
-    codes: CellCodes, before: int, blank: NDArray[np.int64], asked: NDArray[np.int64], most: int
+    codes: CellCodes,
+    before: int,
+    blank: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    most: int,
+    usable: NDArray[np.bool_],
 ) -> list[int]:
     """Return the gates whose best single split tells most about the target, in order of place."""
     first = codes.own(0)
     n_blank, n_asked = int(blank[first].sum()), int(asked[first].sum())
     gain = split_gain(blank, asked, n_blank, n_asked)
     gain[codes.start[:before] + UNKNOWN] = 0
+    gain[~usable] = 0
     for gate in np.flatnonzero(codes.numeric[:before]):
         own = slice(int(codes.start[gate]) + FIRST_ANSWER, int(codes.start[gate + 1]))
+        if not usable[own].all():
+            continue
         gain[own] = split_gain(np.cumsum(blank[own]), np.cumsum(asked[own]), n_blank, n_asked)
     best = np.maximum.reduceat(gain, codes.start[:before])
     order = np.lexsort((-np.arange(before), -np.round(best, 9)))[:most]
@@ -46,7 +54,8 @@ def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
     """Return the paths of a tree's blank leaves, the largest first."""
     codes, settings, rows = search.codes, search.settings, ~search.covered
     blanks, asked = search.left.blank, search.left.asked
-    gates = telling_gates(codes, search.target, blanks, asked, settings.tree_gates)
+    usable = search.gates.usable[: len(blanks)]
+    gates = telling_gates(codes, search.target, blanks, asked, settings.tree_gates, usable)
     if not gates or not (rows & ~search.blank).any():
         return []
     features = by_blank_share(codes, gates, blanks, asked)

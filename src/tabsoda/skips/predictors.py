@@ -89,6 +89,8 @@ class CellCodes:
         # A second copy by column: rules read columns, histograms read rows.
         self._local = np.ascontiguousarray((self.codes - self.start[:-1]).T, dtype=np.int32)
         self.totals = np.bincount(self.codes.ravel(), minlength=start[-1])
+        # The columns with learned skips, as they were read.
+        self._read: dict[int, NDArray[np.int32]] = {}
         self.uppers = tuple(uppers)
 
     def own(self, position: int) -> slice:
@@ -100,9 +102,13 @@ class CellCodes:
         return int(self.start[position + 1] - self.start[position])
 
     def mark_skipped(self, position: int, rows: NDArray[np.bool_]) -> None:
-        """Record that these cells of a column are learned skips."""
-        self.codes[rows, position] = self.start[position] + SKIPPED
-        self._local[position, rows] = SKIPPED
+        """Record that these cells of a column are learned skips; those learned before are not.
+
+        Skips known from the table stay.
+        """
+        read = self._read.setdefault(position, self._local[position].copy())
+        self._local[position] = np.where(rows, SKIPPED, read)
+        self.codes[:, position] = self.start[position] + self._local[position]
         self.totals[self.own(position)] = np.bincount(
             self._local[position], minlength=self.n_codes(position)
         )

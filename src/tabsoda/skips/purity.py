@@ -8,21 +8,36 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.skips.gate_options import Path, improved, options, scored
 from tabsoda.skips.multi_gate import candidate_paths, simplify
-from tabsoda.skips.predictors import CellCodes, GateSet
+from tabsoda.skips.predictors import CellCodes
 from tabsoda.skips.screening import Counts, adjust, fisher_log_p, wilson_upper
 from tabsoda.skips.settings import PuritySettings
 from tabsoda.skips.single_gate import (
     GateCounts,
-    answers_marked,
     count,
     gate_sets,
     nearest_best,
     per_gate,
     pure_codes,
 )
+from tabsoda.skips.usable_gates import GateCodes
 
-Path = list[GateSet]
+
+@dataclass(frozen=True)
+class FoundRule:
+    """A rule of one target, before gates are chosen over all targets.
+
+    Attributes
+    ----------
+    path : list of GateSet
+        The rule fires where all of its conditions hold.
+    options : list of list of GateSet
+        Other paths that explain the same blanks as well.
+    """
+
+    path: Path
+    options: list[Path] = field(default_factory=list)
 
 
 @dataclass
@@ -31,20 +46,18 @@ class TargetRules:
 
     Attributes
     ----------
-    paths : list of list of GateSet
-        Each path is a rule: it fires where all of its conditions hold.
-    counts : list of Counts
-    q_values : list of float
     fires : ndarray of bool, shape (n_rows,)
         Where any rule fires.
+    rules : list of FoundRule
+    log_p : list of float
+        The log p-values of all candidates that were tested.
     rejected : Counter
         Candidates turned down, by the screen that did it.
     """
 
     fires: NDArray[np.bool_]
-    paths: list[Path] = field(default_factory=list)
-    counts: list[Counts] = field(default_factory=list)
-    q_values: list[float] = field(default_factory=list)
+    rules: list[FoundRule] = field(default_factory=list)
+    log_p: list[float] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
 
 
@@ -59,22 +72,31 @@ class TargetSearch:
     blank : ndarray of bool, shape (n_rows,)
         Where the target is blank for no stated reason.
     settings : PuritySettings
+    gates : GateCodes
+        Which columns may be gates.
     """
 
     def __init__(
-        self, codes: CellCodes, target: int, blank: NDArray[np.bool_], settings: PuritySettings
+        self,
+        codes: CellCodes,
+        target: int,
+        blank: NDArray[np.bool_],
+        settings: PuritySettings,
+        gates: GateCodes,
     ) -> None:
         self.codes, self.target, self.blank, self.settings = codes, target, blank, settings
+        self.gates = gates
         self.covered = np.zeros(len(blank), dtype=bool)
         self.counts = count(codes, target, blank)
         # The same over the rows that no accepted rule covers.
         self.left = self.counts
         self.asked_share = float((~blank).mean())
-        # Where a question was put to few, almost everything is rarely asked: a rule must be pure
-        # compared with the target at large, too.
-        self.max_share = min(
-            settings.max_asked_share, settings.max_relative_share * self.asked_share
+        self.max_share = largest_asked_share(blank, settings)
+        # The codes that lead past the target by themselves, over all rows.
+        self.pure = pure_codes(
+            codes, target, self.counts, self.asked_share, self.max_share, settings
         )
+        self.pure &= gates.usable[: len(self.pure)]
         self.accepted: list[Path] = []
         self.log_p: list[float] = []
         self.rejected: Counter[str] = Counter()
@@ -102,28 +124,25 @@ class TargetSearch:
 
     def is_pure(self, blank: NDArray | int, asked: NDArray | int) -> NDArray:
         """Tell whether a rule is asked rarely enough where it fires."""
-        return wilson_upper(asked, np.asarray(blank) + asked) <= self.max_share
+        return is_pure(blank, asked, self.max_share)
 
     def _single_gates(self) -> None:
-        codes, target, settings = self.codes, self.target, self.settings
-        counts = self.counts
-        pure = pure_codes(codes, target, counts, self.asked_share, self.max_share, settings)
-        blank = per_gate(codes, target, counts.blank * pure)
-        asked = per_gate(codes, target, counts.asked * pure)
+        codes, target, settings, pure = self.codes, self.target, self.settings, self.pure
+        found = scored(self, self.counts, pure)
+        blank, asked = found.blank, found.asked
         enough = blank >= settings.min_support
         eligible = enough & self.is_pure(blank, asked)
         self.rejected["support"] += int(((blank > 0) & ~enough).sum())
         self.rejected["purity"] += int((enough & ~eligible).sum())
         eligible &= self._associated(eligible, blank, asked)
-        with_answers = answers_marked(codes, target, pure)
         while eligible.any():
             new_blank = per_gate(codes, target, self.left.blank * pure)
             new_asked = per_gate(codes, target, self.left.asked * pure)
             eligible &= self.new_counts_pass(new_blank, new_asked)
             if not eligible.any():
                 break
-            gain = np.where(eligible, new_blank, 0)
-            gate = nearest_best(gain, with_answers, settings.gain_tolerance)
+            gain = np.where(eligible, new_blank - settings.exception_cost * new_asked, -np.inf)
+            gate = nearest_best(gain, found.names_answers, settings)
             self._accept(gate_sets(codes, np.array([gate]), pure))
             eligible[gate] = False
 
@@ -155,7 +174,7 @@ class TargetSearch:
                 if adjust(self.log_p)[-1] > self.settings.false_discovery_rate:
                     self.rejected["association"] += 1
                     continue
-                self._accept(path)
+                self._accept(improved(self, path))
                 found = True
             if not found:
                 return
@@ -182,13 +201,25 @@ class TargetSearch:
                 kept.remove(index)
                 depth = depth - masks[index]
                 self.rejected["redundant"] += 1
-        counts = [Counts.of(masks[index], self.blank) for index in kept]
-        family = self.log_p + [fisher_log_p(c) for c in counts]
-        q_values = adjust(family)[len(self.log_p) :].tolist() if kept else []
+        paths = [self.accepted[index] for index in kept]
         return TargetRules(
             fires=np.asarray(depth > 0),
-            paths=[self.accepted[index] for index in kept],
-            counts=counts,
-            q_values=q_values,
+            rules=[FoundRule(path, options(self, path)) for path in paths],
+            log_p=self.log_p,
             rejected=+self.rejected,
         )
+
+
+def largest_asked_share(blank: NDArray[np.bool_], settings: PuritySettings) -> float:
+    """Return how often a target may be asked where a rule fires.
+
+    Where a question was put to few, almost everything is rarely asked: a rule must be pure
+    compared with the target at large, too.
+    """
+    relative = settings.max_relative_share * float((~blank).mean())
+    return min(settings.max_asked_share, relative)
+
+
+def is_pure(blank: NDArray | int, asked: NDArray | int, max_share: float) -> NDArray:
+    """Tell whether the Wilson upper bound of the asked share is low enough."""
+    return wilson_upper(asked, np.asarray(blank) + asked) <= max_share

@@ -35,10 +35,25 @@ class PuritySettings(SettingGroup):
         0.01, "Benjamini-Hochberg threshold within a target", low=0, high=1
     )
     gain_tolerance: float = setting(
-        0.005,
-        "gates that explain this much less than the best are ranked by nearness instead",
+        0.005, "gates that explain this share less than the best fit as well", low=0, high=1
+    )
+    answer_tolerance: float = setting(
+        0.01,
+        "the same where a gate's answers are named, rather than that it was answered or skipped",
         low=0,
         high=1,
+    )
+    exception_cost: float = setting(
+        1.0, "explained blanks that one exception outweighs when gates are compared", low=0
+    )
+    max_compared: int = setting(30, "gates compared in detail with the one of a rule", low=0)
+    max_rivals: int = setting(5, "rivals listed with a rule", low=0)
+    max_gate_levels: int = setting(50, "a nominal column with more answers is not a gate", low=2)
+    min_level_size: int = setting(
+        20, "a nominal gate has at least this many respondents per answer, on average", low=1
+    )
+    max_distinct_share: float = setting(
+        0.9, "a number of which a larger share of answers differ is not a gate", low=0, high=1
     )
     max_bins: int = setting(256, "distinct values, or quantile bins, of a numeric gate", low=2)
     tree_depth: int = setting(12, "depth of the tree that looks for rules of several gates", low=1)

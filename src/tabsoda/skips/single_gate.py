@@ -103,19 +103,17 @@ def per_gate(codes: CellCodes, before: int, values: NDArray[np.int64]) -> NDArra
     return np.add.reduceat(values, codes.start[:before])
 
 
-def nearest_best(gain: NDArray[np.int64], with_answers: NDArray[np.bool_], tolerance: float) -> int:
+def nearest_best(
+    gain: NDArray[np.float64], names_answers: NDArray[np.bool_], settings: PuritySettings
+) -> int:
     """Choose the gate: among those that explain about the most, one with answers, and the nearest.
 
-    A gate that only passes on its own skip explains as much as the gate behind it, but says less.
+    A gate of which all answers lead past the target, or only its own skip, explains as much as the
+    gate behind it, but says less.
     """
-    close = gain >= (1 - tolerance) * gain.max()
-    preferred = close & with_answers
-    return int(np.flatnonzero(preferred if preferred.any() else close)[-1])
-
-
-def answers_marked(codes: CellCodes, before: int, pure: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the gates with at least one marked answer, shape (before,)."""
-    marked = pure.astype(np.int64)
-    for state in range(FIRST_ANSWER):
-        marked[codes.start[:before] + state] = 0
-    return per_gate(codes, before, marked) > 0
+    best = gain.max()
+    naming = names_answers & (gain >= best - settings.answer_tolerance * abs(best))
+    if naming.any():
+        best = gain[naming].max()
+        gain = np.where(naming, gain, -np.inf)
+    return int(np.flatnonzero(gain >= best - settings.gain_tolerance * abs(best))[-1])

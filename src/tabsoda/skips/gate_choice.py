@@ -1,0 +1,222 @@
+"""The choice of gates over all targets, once every target has its candidates.
+
+Of the gates that explain a target's blanks equally well the questionnaire's own is most likely the
+one that explains other targets, too. And where a question is skipped whenever an earlier one was,
+both follow the same gate: the rule names that gate, not the fellow follower.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.skips.gate_options import Path
+from tabsoda.skips.predictors import SKIPPED, CellCodes, GateSet
+from tabsoda.skips.purity import FoundRule, TargetRules, is_pure, largest_asked_share
+from tabsoda.skips.screening import Counts, adjust, fisher_log_p
+from tabsoda.skips.settings import PuritySettings
+
+Key = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ChosenRule:
+    """A rule with its evidence.
+
+    Attributes
+    ----------
+    path : list of GateSet
+    counts : Counts
+    q_value : float
+    rivals : list of (path, Counts)
+        Other paths that fit as well, the most plausible first.
+    """
+
+    path: Path
+    counts: Counts
+    q_value: float = 1.0
+    rivals: list[tuple[Path, Counts]] = field(default_factory=list)
+
+
+def gates_of(path: Path) -> tuple[int, ...]:
+    """Return the columns of a path."""
+    return tuple(condition.gate for condition in path)
+
+
+def shared_gates(found: dict[int, TargetRules]) -> Counter[int]:
+    """Count for each gate the targets of which it explains some blanks as well as any other.
+
+    A greedy set cover: the gate that serves most targets is settled first and takes its targets
+    out of the count, so that a gate is not credited with targets that another explains better.
+
+    Parameters
+    ----------
+    found : dict of int to TargetRules
+        By target.
+    """
+    waiting: dict[Key, set[int]] = {}
+    for target, rules in found.items():
+        for number, rule in enumerate(rules.rules):
+            paths = [rule.path, *rule.options]
+            waiting[target, number] = {gate for path in paths for gate in gates_of(path)}
+    served: Counter[int] = Counter()
+    while waiting:
+        targets_of: dict[int, set[int]] = {}
+        for (target, _), gates in waiting.items():
+            for gate in gates:
+                targets_of.setdefault(gate, set()).add(target)
+        # Equal numbers are settled by the place in the questionnaire, the later gate first.
+        best = max(targets_of, key=lambda gate: (len(targets_of[gate]), gate))
+        served[best] = len(targets_of[best])
+        waiting = {key: gates for key, gates in waiting.items() if best not in gates}
+    return served
+
+
+class GateChoice:
+    """Chooses among equally good gates, target after target in questionnaire order.
+
+    Parameters
+    ----------
+    codes : CellCodes
+        With the skips that the search learned; replaced by those of the chosen rules.
+    asked : ndarray of bool, shape (n_rows, n_columns)
+    settings : PuritySettings
+    """
+
+    def __init__(
+        self, codes: CellCodes, asked: NDArray[np.bool_], settings: PuritySettings
+    ) -> None:
+        self.codes, self.asked, self.settings = codes, asked, settings
+        self.chosen: dict[int, list[FoundRule]] = {}
+
+    def run(self, found: dict[int, TargetRules]) -> dict[int, list[ChosenRule]]:
+        """Return the rules of every target, with evidence and rivals."""
+        served = shared_gates(found)
+        result = {}
+        for target, rules in found.items():
+            blank = ~self.asked[:, target]
+            proposed = [self._by_service(rule, served) for rule in rules.rules]
+            proposed = [part for rule in proposed for part in self._traced(rule, blank)]
+            proposed = self._not_redundant(proposed, blank)
+            if not self._explains_as_much(proposed, rules, blank):
+                proposed = rules.rules
+            self.chosen[target] = proposed
+            fires = self._fires(proposed, blank)
+            self.codes.mark_skipped(target, fires & blank)
+            result[target] = self._with_evidence(proposed, rules, blank)
+        return result
+
+    def _by_service(self, rule: FoundRule, served: Counter[int]) -> FoundRule:
+        """Put the path first whose gates serve most targets; ties stay as the search ranked them."""
+        paths = [rule.path, *rule.options]
+        ranked = sorted(paths, key=lambda path: -sum(served[gate] for gate in gates_of(path)))
+        return FoundRule(ranked[0], ranked[1:])
+
+    def _traced(self, rule: FoundRule, blank: NDArray[np.bool_]) -> list[FoundRule]:
+        """Name the gates behind a question that was itself skipped, where they explain as much."""
+        for index, condition in enumerate(rule.path):
+            behind = self.chosen.get(condition.gate)
+            if not behind or not _only_skipped(condition):
+                continue
+            rest = rule.path[:index] + rule.path[index + 1 :]
+            parts = [FoundRule(joined(rest, part.path), []) for part in behind]
+            parts = [
+                FoundRule(part.path, [joined(rest, option) for option in source.options])
+                for part, source in zip(parts, behind, strict=True)
+            ]
+            parts = [part for part in parts if self._passes(part.path, blank)]
+            if parts and self._as_good(parts, rule, condition.gate, blank):
+                return [traced for part in parts for traced in self._traced(part, blank)]
+        return [rule]
+
+    def _as_good(
+        self, parts: list[FoundRule], rule: FoundRule, fellow: int, blank: NDArray[np.bool_]
+    ) -> bool:
+        """Tell whether the gates behind a fellow follower explain what its own skip explains.
+
+        Who was asked the fellow against its rules may be asked the target, too: those are
+        exceptions of the fellow's rules, and no reason to name the fellow.
+        """
+        own = self.codes.all_hold(rule.path)
+        fires = self._fires(parts, blank)
+        slack = self.settings.gain_tolerance * int((own & blank).sum())
+        lost = int((own & blank & ~fires).sum())
+        exceptions = int((fires & ~own & ~blank & ~self.asked[:, fellow]).sum())
+        return lost <= slack and exceptions <= slack
+
+    def _passes(self, path: Path, blank: NDArray[np.bool_]) -> bool:
+        counts = Counts.of(self.codes.all_hold(path), blank)
+        max_share = largest_asked_share(blank, self.settings)
+        enough = counts.fired_blank >= self.settings.min_support
+        return bool(enough and is_pure(counts.fired_blank, counts.fired_asked, max_share))
+
+    def _fires(self, rules: list[FoundRule], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        fires = np.zeros(len(blank), dtype=bool)
+        for rule in rules:
+            fires |= self.codes.all_hold(rule.path)
+        return fires
+
+    def _not_redundant(self, rules: list[FoundRule], blank: NDArray[np.bool_]) -> list[FoundRule]:
+        """Drop rules whose blanks the others explain."""
+        masks = [self.codes.all_hold(rule.path) for rule in rules]
+        depth = np.sum(masks, axis=0) if masks else np.zeros(len(blank), dtype=np.int64)
+        kept = []
+        for rule, mask in zip(rules, masks, strict=True):
+            if int((mask & blank & (depth == 1)).sum()) < self.settings.min_support:
+                depth = depth - mask
+            else:
+                kept.append(rule)
+        return kept
+
+    def _explains_as_much(
+        self, proposed: list[FoundRule], found: TargetRules, blank: NDArray[np.bool_]
+    ) -> bool:
+        before = found.fires & blank
+        lost = int((before & ~self._fires(proposed, blank)).sum())
+        return lost <= self.settings.answer_tolerance * int(before.sum())
+
+    def _with_evidence(
+        self, rules: list[FoundRule], found: TargetRules, blank: NDArray[np.bool_]
+    ) -> list[ChosenRule]:
+        counts = [Counts.of(self.codes.all_hold(rule.path), blank) for rule in rules]
+        family = found.log_p + [fisher_log_p(c) for c in counts]
+        q_values = adjust(family)[len(found.log_p) :].tolist() if rules else []
+        return [
+            ChosenRule(rule.path, own, q_value, self._rivals(rule, own, blank))
+            for rule, own, q_value in zip(rules, counts, q_values, strict=True)
+        ]
+
+    def _rivals(
+        self, rule: FoundRule, own: Counts, blank: NDArray[np.bool_]
+    ) -> list[tuple[Path, Counts]]:
+        """Return the options that still fit as well under the chosen rules."""
+        explained = self.codes.all_hold(rule.path) & blank
+        slack = self.settings.gain_tolerance * own.fired_blank
+        rivals = []
+        for path in rule.options:
+            # Another follower that is skipped along is not a gate.
+            if any(_only_skipped(condition) for condition in path):
+                continue
+            fires = self.codes.all_hold(path)
+            counts = Counts.of(fires, blank)
+            lost = own.fired_blank - int((fires & explained).sum())
+            if lost <= slack and counts.fired_asked - own.fired_asked <= slack:
+                rivals.append((path, counts))
+        return rivals[: self.settings.max_rivals]
+
+
+def joined(first: Path, second: Path) -> Path:
+    """Return the path that asks for the conditions of both, one per gate."""
+    members: dict[int, NDArray[np.bool_]] = {}
+    for condition in [*first, *second]:
+        known = members.get(condition.gate)
+        member = condition.member
+        members[condition.gate] = member if known is None else known & member
+    return [GateSet(gate, member) for gate, member in members.items()]
+
+
+def _only_skipped(condition: GateSet) -> bool:
+    return bool(condition.member[SKIPPED]) and int(condition.member.sum()) == 1

@@ -1,0 +1,76 @@
+"""Which columns may be gates: not keys, interviewer numbers or anything of too many answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.schema.column import ColumnKind
+from tabsoda.skips.predictors import FIRST_ANSWER, CellCodes
+from tabsoda.skips.settings import PuritySettings
+from tabsoda.table import CodedTable
+
+# A categorical column of so few answers is a question, however few respondents there are.
+_FEW_ANSWERS = 10
+
+
+@dataclass(frozen=True)
+class GateCodes:
+    """What is known of every code before any target is looked at; arrays of shape (n_codes,).
+
+    Attributes
+    ----------
+    usable : ndarray of bool
+        Codes of columns that may be gates.
+    answers : ndarray of bool
+        Codes that are answers, as opposed to states such as skipped.
+    """
+
+    usable: NDArray[np.bool_]
+    answers: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, codes: CellCodes, refused: dict[int, str]) -> GateCodes:
+        """Return the codes of a table, given the columns that may not be gates."""
+        sizes = np.diff(codes.start)
+        column_of = np.repeat(np.arange(len(sizes)), sizes)
+        place = np.arange(codes.start[-1]) - codes.start[column_of]
+        usable = ~np.isin(column_of, list(refused))
+        return cls(usable, np.asarray(place >= FIRST_ANSWER))
+
+
+def refused_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]:
+    """Return the columns that may not be gates, with the reason.
+
+    A key or an interviewer number has so many values that some of them fit any blanks. A real
+    gate has few answers, each given by many.
+
+    Parameters
+    ----------
+    table : CodedTable
+    settings : PuritySettings
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column
+    >>> key = Column("key", ColumnKind.NOMINAL, tuple(range(100)))
+    >>> table = CodedTable.from_values((key,), np.arange(100.0)[:, None])
+    >>> refused_gates(table, PuritySettings())
+    {0: '100 different answers of 100 respondents'}
+    """
+    refused = {}
+    for place, column in enumerate(table.columns):
+        answers = table.values[table.states.answered[:, place], place]
+        if column.kind is ColumnKind.ORDINAL or len(answers) < _FEW_ANSWERS:
+            continue
+        distinct = len(np.unique(answers))
+        if column.kind is ColumnKind.NOMINAL:
+            allowed = min(settings.max_gate_levels, len(answers) / settings.min_level_size)
+            too_many = distinct > max(allowed, _FEW_ANSWERS)
+        else:
+            too_many = distinct > settings.max_distinct_share * len(answers)
+        if too_many:
+            refused[place] = f"{distinct:,} different answers of {len(answers):,} respondents"
+    return refused
