@@ -110,7 +110,7 @@ class GateChoice:
         return result
 
     def _by_service(self, rule: FoundRule, served: Counter[int]) -> FoundRule:
-        """Put the path first whose gates serve most targets; ties stay as the search ranked them."""
+        """Put the path first whose gates serve most targets; the search ranked the others."""
         paths = [rule.path, *rule.options]
         ranked = sorted(paths, key=lambda path: -sum(served[gate] for gate in gates_of(path)))
         return FoundRule(ranked[0], ranked[1:])

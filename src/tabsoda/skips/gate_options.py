@@ -124,7 +124,7 @@ def alternatives(search: TargetSearch, path: Path, index: int) -> Alternatives:
 
 
 def improved(search: TargetSearch, path: Path) -> Path:
-    """Replace conditions that hold for any answer by ones that name answers, where there are some."""
+    """Replace conditions that hold for any answer by ones that name answers, where possible."""
     path = list(path)
     for index in range(len(path)):
         found = alternatives(search, path, index)

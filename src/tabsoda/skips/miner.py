@@ -190,6 +190,7 @@ def mine_by_purity(
     rules: list[SkipRule] = []
     for target, parts in chosen.items():
         rules += as_rules(codes, target, parts, len(rules))
+    log_rivals(events, rules)
     return tuple(rules)
 
 
@@ -225,6 +226,15 @@ def as_rules(
         )
         for number, rule in enumerate(chosen)
     ]
+
+
+def log_rivals(events: EventLog, rules: list[SkipRule]) -> None:
+    """Say where a gate was chosen among several that fit as well."""
+    for rule in rules:
+        if rule.rivals:
+            others = ", ".join(" and ".join(rival.gates) for rival in rule.rivals)
+            detail = f"{' and '.join(rule.gates)} chosen rather than {others}"
+            events.add("skips", "other gates fit as well", column=rule.target, detail=detail)
 
 
 def log_withheld(events: EventLog, names: tuple[str, ...], withheld: NDArray[np.bool_]) -> None:
