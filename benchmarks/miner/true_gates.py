@@ -3,8 +3,9 @@
     python benchmarks/miner/true_gates.py [--before PATH] [--surveys NAME ...]
 
 ``--before`` is a checkout of an earlier version, whose ``src`` is measured first. Writes
-true_gates.json beside this file: numbers and names of columns, no data. The gates are in
-true_gates.toml; the surveys are looked for as in run.py.
+true_gates.json beside this file: numbers and names of columns, no data. The gates of the public
+surveys are in true_gates.toml; the surveys are looked for as in run.py. Made-up questionnaires,
+whose gates are planted, are measured beside them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from record import machine
 
 HERE = Path(__file__).resolve().parent
 SURVEYS = (
@@ -30,11 +32,16 @@ SURVEYS = (
     "nsduh2023_youth",
     "nlsy97_religion_panel",
 )
+# Made up: split forms at three rates of item nonresponse, and the survey of the package.
+MADE = ("split_forms_0", "split_forms_0.2", "split_forms_3", "embedded")
 # Mining takes seconds, so the shortest of a few runs is what it costs.
 REPEATS = 3
 
 
-def gates_of(entries: dict[str, list[dict[str, list[str]]]]) -> dict[str, dict[str, Any]]:
+Truth = dict[str, dict[str, Any]]
+
+
+def gates_of(entries: dict[str, list[dict[str, list[str]]]]) -> Truth:
     """Return for each follower its gates, with theirs, and how they are known."""
     direct: dict[str, set[str]] = {}
     known: dict[str, str] = {}
@@ -55,7 +62,7 @@ def gates_of(entries: dict[str, list[dict[str, list[str]]]]) -> dict[str, dict[s
     return closed
 
 
-def judged(rules: list[dict[str, Any]], truth: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def judged(rules: list[dict[str, Any]], truth: Truth) -> dict[str, Any]:
     """Count the rules all of whose columns are gates of their target."""
     counts = {"gate_in_file": [0, 0], "hidden_gate": [0, 0]}
     wrong = []
@@ -82,23 +89,49 @@ def judged(rules: list[dict[str, Any]], truth: dict[str, dict[str, Any]]) -> dic
     }
 
 
-def measure(name: str) -> dict[str, Any]:
-    """Mine one survey with the installed version."""
-    from tabsoda.evaluation.skip_metrics import skip_metrics
+def public(name: str) -> tuple[Any, Any, Truth]:
+    """Return the table of a public survey, its skip mask and its gates."""
     from tabsoda.reading import read_survey
-    from tabsoda.skips.miner import SkipMiner
-    from tabsoda.skips.rule_set import RuleSet
 
     folder = Path(os.environ.get("TABSODA_SURVEYS", HERE.parents[2] / "shared" / "surveys")) / name
     table = read_survey(folder / "values.parquet", folder / "schema.json").table
     reference = pl.read_parquet(folder / "skip.parquet").select(table.names).to_numpy()
+    return table, reference, gates_of(tomllib.loads((HERE / "true_gates.toml").read_text())[name])
+
+
+def made(name: str) -> tuple[Any, Any, Truth]:
+    """Return a made-up table, its skip mask and its gates; other columns have none."""
+    from split_forms import split_forms
+
+    from tabsoda.datasets import make_survey
+
+    if name == "embedded":
+        survey = make_survey(10_000, 100, seed=2)
+        table, reference = survey.table, survey.true_table.states.skipped
+        planted = {rule.target: list(rule.gates) for rule in survey.rules}
+    else:
+        form = split_forms(4000, seed=0, nonresponse=float(name.rpartition("_")[2]) / 100)
+        table, reference = form.table, form.mask
+        planted = {target: list(gates) for target, gates in form.gates.items()}
+    groups = [{"gates": gates, "followers": [target]} for target, gates in planted.items()]
+    rest = [column for column in table.names if column not in planted]
+    groups.append({"gates": [], "followers": rest})
+    return table, reference, gates_of({"planted": groups})
+
+
+def measure(name: str) -> dict[str, Any]:
+    """Mine one survey with the installed version."""
+    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.rule_set import RuleSet
+
+    table, reference, truth = made(name) if name in MADE else public(name)
     seconds = []
     for _ in range(REPEATS):
         started = time.process_time()
         mined = SkipMiner().mine(table)
         seconds.append(time.process_time() - started)
     rules = RuleSet.from_mined(mined, table.columns).table()
-    truth = gates_of(tomllib.loads((HERE / "true_gates.toml").read_text())[name])
     cells = skip_metrics(mined.states.skipped, reference, ~table.states.answered)["all_cells"]
     return {
         "survey": name,
@@ -131,7 +164,7 @@ def totals(runs: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--before", type=Path)
-    parser.add_argument("--surveys", nargs="+", default=list(SURVEYS))
+    parser.add_argument("--surveys", nargs="+", default=[*SURVEYS, *MADE])
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -157,7 +190,10 @@ def main() -> None:
                 flush=True,
             )
     for version, measured in runs.items():
-        record[version] = {"total": totals(measured), "runs": measured}
+        real = [run for run in measured if run["survey"] not in MADE]
+        invented = [run for run in measured if run["survey"] in MADE]
+        record[version] = {"public": totals(real), "made": totals(invented), "runs": measured}
+    record["machine"] = machine()
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

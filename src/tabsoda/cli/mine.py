@@ -18,6 +18,7 @@ from tabsoda.cli.rule_text import (
     events_text,
     first_groups,
     paragraph,
+    rivals_text,
     rules_heading,
     rules_text,
 )
@@ -160,6 +161,7 @@ def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[s
         "partly_blank": int(partly_blank.sum()),
         "mined": len(rules.targets),
         "n_rules": len(rules),
+        "n_rules_with_rivals": sum(bool(rule.rivals) for rule in rules),
         "blank_cells": int((~answered).sum()),
         "skipped_cells": int(found.sum()),
         "skipped_by_code": int(source.states.skipped.sum()),
@@ -209,6 +211,7 @@ def _show(
         groups = first_groups(rules, _RULES_SHOWN)
         lines += [rules_heading(width), *rules_text(groups, rules.column_of, width), ""]
         lines += _rest(len(rules) - sum(map(len, groups)), output_file, width)
+        lines += rivals_text(rules, width)
     if len(events):
         lines += ["Decisions taken on the way:", *events_text(events, width), ""]
     if "reference" in result:

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from tabsoda.events import Event, EventLog
@@ -79,6 +80,29 @@ def rules_text(
 def rules_heading(width: int) -> str:
     """Return the line that says what stands beside each rule."""
     return _target_row("rule", "skips", "", "blank", "asked", width)
+
+
+def rivals_text(rules: RuleSet, width: int, limit: int = 10) -> list[str]:
+    """Name the rules for which other conditions fit as well, for a person to choose."""
+    doubtful = [rule for rule in rules if rule.rivals]
+    if not doubtful:
+        return []
+    known = rules.column_of
+    number = "1 rule" if len(doubtful) == 1 else f"{len(doubtful):,} rules"
+    head = (
+        f"Needs attention: other conditions fit as well as those of {number}. The data cannot tell"
+        " which is the gate; choose on the page that tabsoda review opens."
+    )
+    lines = [paragraph(head, width)]
+    for rule in doubtful[:limit]:
+        others = "; or ".join(
+            reasons_text(replace(rule, any_of=rival.any_of), known) for rival in rule.rivals
+        )
+        text = f"{rule.identifier} {rule.target}: {reasons_text(rule, known)}; or {others}"
+        lines.append(paragraph(text, width, "  "))
+    if len(doubtful) > limit:
+        lines.append(f"  and {len(doubtful) - limit:,} more in the rules file")
+    return [*lines, ""]
 
 
 def _target_line(rule: SkipRule, label: str, width: int) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import false_discovery_control, hypergeom
+from scipy.special import gammaln
+from scipy.stats import false_discovery_control
 
 from tabsoda.skips.rules import Evidence
 from tabsoda.skips.settings import PaperSettings
@@ -66,9 +67,25 @@ def fisher_log_p(counts: Counts) -> float:
     """Log p-value of Fisher's exact test, one-sided: the rule fires on blanks more than by chance.
 
     On surveys of thousands of rows the p-value itself is below the smallest float.
+
+    Examples
+    --------
+    >>> round(math.exp(fisher_log_p(Counts(3, 1, 1, 3))), 4)
+    0.2429
     """
-    total = counts.blank + counts.asked
-    return float(hypergeom.logsf(counts.fired_blank - 1, total, counts.blank, counts.fired))
+    # As many blanks among the fired as there are, or more: a short tail where a rule is pure.
+    both = np.arange(counts.fired_blank, min(counts.fired, counts.blank) + 1)
+    chances = (
+        _log_choose(counts.blank, both)
+        + _log_choose(counts.asked, counts.fired - both)
+        - _log_choose(counts.blank + counts.asked, np.array([counts.fired]))
+    )
+    return float(np.logaddexp.reduce(chances))
+
+
+def _log_choose(n: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log of the binomial coefficients n over k."""
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def adjust(log_p: Sequence[float]) -> NDArray[np.float64]:
