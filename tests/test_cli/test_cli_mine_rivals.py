@@ -16,10 +16,9 @@ def test_rules_with_rivals_are_named_and_written(tmp_path, capsys):
     first, last = (np.where(gate == 1, random.integers(1, 4, 600), np.nan) for _ in range(2))
     frame = pl.DataFrame({"gate": gate, "first": first, "copy": gate, "last": last})
     frame.fill_nan(None).write_parquet(tmp_path / "data.parquet")
+    levels = {"gate": [1, 2], "first": [1, 2, 3], "copy": [1, 2], "last": [1, 2, 3]}
     described = [
-        {"name": name, "type": "nominal", "levels": levels}
-        for name, levels in [("gate", [1, 2]), ("first", [1, 2, 3])]
-        + [("copy", [1, 2]), ("last", [1, 2, 3])]
+        {"name": name, "type": "nominal", "levels": codes} for name, codes in levels.items()
     ]
     (tmp_path / "schema.json").write_text(json.dumps(described))
     command = ["mine", str(tmp_path / "data.parquet"), "--survey", str(tmp_path / "schema.json")]
