@@ -129,3 +129,26 @@ def test_guesses_that_differ_in_numbers_are_told_with_their_range(tmp_path, caps
     assert "a 3 to 4 different whole numbers, no labels (2)" in text
     assert "b 12 different whole numbers (1)" in text
     assert "c 3 different texts (1)" in text
+
+
+def test_doubtful_kinds_come_first(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    frame = pd.DataFrame({"ever": [1.0, 2.0] * 20, "odd": [1.0, 2.0, 3.0, 5.0] * 10})
+    pyreadstat.write_sav(
+        frame,
+        tmp_path / "a.sav",
+        variable_value_labels={"ever": {1: "Yes", 2: "No"}},
+        variable_measure={"ever": "scale", "odd": "scale"},
+    )
+    text = run(capsys, tmp_path / "a.sav")
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= COLUMNS
+    assert "Kinds guessed: 1 doubtful, 0 likely, 1 certain" in lines
+    start = lines.index("Check these first (1 doubtful kind):")
+    assert lines[start + 2].startswith("odd ")
+    assert "??" in lines[start + 2]
+    assert lines.index(next(line for line in lines if line.startswith("ever "))) > start + 2
+    assert "declared level overruled" in text
+    summary = json.loads(run(capsys, tmp_path / "a.sav", "--json"))
+    sure = {v["name"]: v["confidence"] for v in summary["variables"]}
+    assert sure == {"ever": "certain", "odd": "doubtful"}

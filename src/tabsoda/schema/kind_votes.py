@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,6 +20,9 @@ from tabsoda.schema.scales.questions import asked_for
 from tabsoda.schema.words import words
 
 _NOMINAL, _ORDINAL, _CONTINUOUS = ColumnKind.NOMINAL, ColumnKind.ORDINAL, ColumnKind.CONTINUOUS
+# Longer lists of labels are not searched for a scale.
+_MOST_LABELS = 30
+_MIN_ALPHABETICAL = 4
 # A list of more labels than this is hardly ever a scale of words.
 _LONG_LIST = 11
 _FEW_COLUMNS, _MANY_COLUMNS = 3, 6
@@ -58,6 +61,12 @@ class Labelled:
     in_order: bool
 
     @property
+    def is_alphabetical(self) -> bool:
+        """Whether codes follow the alphabet, as Stata's encode gives them, and so mean nothing."""
+        texts = [text.casefold() for text in self.texts]
+        return len(texts) >= _MIN_ALPHABETICAL and texts == sorted(texts)
+
+    @property
     def can_be_ordinal(self) -> bool:
         """Whether an order is known: that of the scale, or that of codes which it confirms."""
         if self.scale is not None and self.scale.order is not None:
@@ -69,12 +78,23 @@ def labelled_levels(facts: ColumnFacts) -> Labelled:
     """Return the labelled levels; the answers themselves are the labels where they are texts."""
     labels = facts.telling_labels
     if not labels and facts.numbers is None:
-        labels = {answer: str(answer) for answer in facts.answers if as_number(answer) is None}
-        labels = labels if len(labels) == len(facts.answers) else {}
-    codes = sorted_codes(list(labels))
+        labels = {answer: str(answer) for answer in facts.answers}
+    found = _labelled(labels)
+    if found.scale is None or found.scale.order is None:
+        # A label that no answer has must not hide the scale of the others.
+        book = CodeBook(facts.answers)
+        seen = {code: text for code, text in labels.items() if book.find(code) is not None}
+        among_seen = _labelled(seen) if len(seen) < len(labels) else found
+        if among_seen.scale is not None and among_seen.scale.order is not None:
+            return among_seen
+    return found
+
+
+def _labelled(labels: Mapping[Code, str]) -> Labelled:
+    codes = sorted_codes(labels)
     in_order = all(as_number(code) is not None for code in codes)
     texts = tuple(labels[code] for code in codes)
-    scale = recognize_scale(texts, in_order=in_order) if len(codes) <= 30 else None
+    scale = recognize_scale(texts, in_order=in_order) if len(codes) <= _MOST_LABELS else None
     return Labelled(codes, texts, scale, in_order)
 
 
@@ -163,6 +183,7 @@ def _of_labels(
     else:
         yield Vote(_NOMINAL, 1.0, "its values are labelled, with no visible order")
         is_run = labelled.in_order and _are_consecutive(labelled.codes)
+        is_run = is_run and not labelled.is_alphabetical
         if is_run and n_levels >= 4 and n_sharing >= _FEW_COLUMNS and "list" not in asked:
             weight = 2.0 if n_sharing >= _MANY_COLUMNS else 1.5
             reason = f"{n_sharing} columns share these labels of consecutive codes"
@@ -278,7 +299,7 @@ def _of_texts(facts: ColumnFacts, labelled: Labelled) -> Iterator[Vote]:
     scale = labelled.scale
     n_texts = len(facts.answers)
     numbers = [answer for answer in facts.answers if as_number(answer) is not None]
-    if len(numbers) > n_texts / 2:
+    if len(numbers) > n_texts / 2 and (scale is None or scale.order is None):
         texts = [str(answer) for answer in facts.answers if as_number(answer) is None]
         examples = ", ".join(map(repr, texts[:3]))
         yield Vote(_NOMINAL, 1.0, f"text among numbers ({examples}): list it as a code?")

@@ -17,6 +17,7 @@ from tabsoda.schema.kind_votes import Labelled, Vote, declared_vote, labelled_le
 # A lead of the winning kind from which a guess is certain or likely.
 _CERTAIN_LEAD = 3.0
 _LIKELY_LEAD = 1.5
+_MANY_COLUMNS = 10
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ def guess_kinds(columns: Sequence[ColumnFacts]) -> list[KindGuess]:
     What a declared level is worth is found first, on columns that other evidence makes clear.
     """
     file = gather(columns)
+    declared = {facts.measure for facts in columns}
+    if len(declared) == 1 and len(columns) >= _MANY_COLUMNS:
+        # A program that declares the same level everywhere says nothing.
+        columns = [replace(facts, measure="") for facts in columns]
     clear = []
     for facts in columns:
         if facts.measure:
@@ -106,7 +111,7 @@ def _allowed(votes: list[Vote], facts: ColumnFacts, labelled: Labelled) -> list[
         scale is not None
         and scale.order is not None
         and not scale.follows_codes
-        and len(facts.levels) > len(labelled.codes)
+        and any(CodeBook(labelled.codes).find(answer) is None for answer in facts.answers)
     )
     if not labelled.can_be_ordinal or is_partial or (facts.numbers is None and scale is None):
         not_possible.add(ColumnKind.ORDINAL)
@@ -134,6 +139,7 @@ def _ordered(facts: ColumnFacts, labelled: Labelled) -> tuple[tuple[Code, ...], 
         return facts.levels, {}
     apart = {labelled.codes[i]: Reason.DONT_KNOW for i in scale.unsure}
     if scale.order is None or scale.follows_codes:
-        book = CodeBook(apart)
+        unseen = set(facts.telling_labels) - set(labelled.codes)
+        book = CodeBook((*apart, *unseen))
         return tuple(code for code in facts.levels if book.find(code) is None), apart
     return tuple(labelled.codes[i] for i in scale.order), apart

@@ -45,6 +45,11 @@ STEPS: dict[str, tuple[frozenset[str], Place]] = {
         ("best", ("quality",), Place(5.3, 6.0)),
         ("worst", ("quality",), Place(-6.0, -5.3)),
         ("fair", ("quality",), Place(-2.4, 2.4)),
+        ("unable", ("ease",), Place(-6.0, -5.3)),
+        ("coping", ("ease",), Place(-0.5, 1.5)),
+        ("richest", ("wealth",), Place(5.3, 6.0)),
+        ("poorest", ("wealth",), Place(-6.0, -5.3)),
+        ("obese", ("weight",), Place(5.3, 6.0)),
         ("most", ("comparison",), Place(5.3, 6.0)),
         ("least", ("comparison",), Place(-6.0, -5.3)),
         ("lower_middle", ("level",), Place(-2.4, -0.6)),
@@ -54,7 +59,7 @@ STEPS: dict[str, tuple[frozenset[str], Place]] = {
         ("almost_never", ("frequency",), Place(-5.7, -4.6)),
         ("occasionally", ("frequency",), Place(-2.4, 0.5)),
         ("sometimes", ("frequency", "yes_no"), Place(-0.5, 0.5)),
-        ("half", ("frequency",), Place(0.0, 1.0)),
+        ("half", ("frequency",), Place(0.6, 2.4)),
         ("usually", ("frequency",), Place(4.6, 5.2)),
         ("almost_always", ("frequency",), Place(5.3, 5.7)),
         ("always", ("frequency",), Place(5.8, 6.0)),
@@ -182,6 +187,9 @@ def _read(items: list[Found | str], quality: str) -> Reading:
         return Reading(span(steps), 0, tuple(rest))
     if is_middle:
         return Reading(_MIDDLE, 0, tuple(rest), is_middle)
+    if strengths == ["not"] and not rest:
+        # "I am not (a citizen)" names nothing that it negates.
+        strength = None
     return Reading(strength, None, tuple(rest))
 
 

@@ -17,6 +17,8 @@ from typing import Any
 from tabsoda.schema.words import words
 
 _GAP = ".."
+# A language is tried if its lists know more than this share of the words that the best one knows.
+_NEARLY_AS_MANY = 0.5
 _GAP_PATTERN = r"((?: \S+){0,6}?)"
 
 
@@ -121,32 +123,34 @@ def load_words(language: str) -> Mapping[str, Any]:
 
 @cache
 def _known_words(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the words of all lists but the fillers, and the beginnings that end in ``*``."""
+    """Return the words of all lists, and the beginnings that end in ``*``."""
     lists = load_words(language)
-    fillers = {word for text in lists["fillers"] for word in words(text)}
-    exact: set[str] = set()
+    exact = {word for text in lists["fillers"] for word in words(text)}
     beginnings: set[str] = set()
     for section in ("strength", "poles", "steps", "middle", "education", "numbers"):
-        for text, _ in phrases_of(section, lists.get(section, {})):
+        for text, _ in phrases_of(section, lists[section]):
             for written in text.replace(_GAP, " ").split():
                 found = words(written.rstrip("*"))
                 (beginnings if written.endswith("*") else exact).update(found)
-    return frozenset(exact - fillers), tuple(beginnings)
+    return frozenset(word for word in exact if not word.isdigit()), tuple(beginnings)
 
 
-def may_be_in(language: str, labels: Sequence[tuple[str, ...]]) -> bool:
-    """Whether at least half of the labels, each a tuple of words, have a word of a language.
+def likely_languages(labels: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the languages whose lists know about as many words of the labels as any.
 
     Examples
     --------
-    >>> may_be_in("de", [("nie",), ("oft",)]), may_be_in("ru", [("nie",), ("oft",)])
-    (True, False)
+    >>> likely_languages([("nie",), ("selten",), ("oft",)])
+    ['de']
     """
-    exact, beginnings = _known_words(language)
-    known = sum(
-        any(word in exact or word.startswith(beginnings) for word in label) for label in labels
-    )
-    return 2 * known >= len(labels)
+    counts: dict[str, int] = {}
+    for language in languages():
+        exact, beginnings = _known_words(language)
+        counts[language] = sum(
+            word in exact or word.startswith(beginnings) for label in labels for word in label
+        )
+    most = max(counts.values())
+    return [language for language, n in counts.items() if n > _NEARLY_AS_MANY * most]
 
 
 @cache

@@ -9,7 +9,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from tabsoda.schema.scales.label_text import without_parentheses
@@ -22,6 +22,7 @@ _GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?!\d)"
 _DECIMAL = re.compile(r"(?<=\d)[.,](?=\d)")
 _OPEN_ABOVE = re.compile(r"(?<=\d)\s*\+")
 _DIGITS = re.compile(r"(\d+(?:p\d+)?)(k|m|st|nd|rd|th|o|a|e|er|eme|ste|de)?")
+_ORDINAL = ("st", "nd", "rd", "th")
 # Signs as words that no language has.
 _SIGNS = {"<": " zless ", "≤": " zless ", ">": " zmore ", "≥": " zmore "}
 _BOUND_OF_SIGN = {"zless": "less", "zmore": "more"}
@@ -32,6 +33,8 @@ _PER_YEAR = {"day": 365.0, "week": 52.0, "month": 12.0, "year": 1.0}
 _SEVERAL = {"day": Place(2, 20), "week": Place(2, 6), "month": Place(2, 4), "year": Place(2, 11)}
 _VAGUE = {"few": Place(2, 6), "several": Place(3, 9), "many": Place(10, 50)}
 _TIMES = {"thousand": 1e3, "ten_thousand": 1e4, "lakh": 1e5, "million": 1e6}
+# Words that stand for a number, of days where time is meant.
+_AS_NUMBERS = {"none": 0.0, "never": 0.0, "today": 0.0, "yesterday": 1.0, "life": math.inf}
 # Of the meanings of a phrase, the first counts.
 _PRECEDENCE = ("words", "period", "bounds", "amounts", "almost", "units", "times", "")
 # Frequencies without a number beside rates.
@@ -60,8 +63,9 @@ class Amount:
         What a rate refers to: day, week, month, year, or empty.
     is_almost : bool
         "Nearly every day".
-    is_first : bool
-        Whether the number comes first: "2 children", unlike "Person 2".
+    is_quantity : bool
+        Whether the number comes first or is an ordinal: "2 children", "J - 1st decile", unlike
+        "Person 2".
     rest : tuple of str
         Words that no list knows.
     """
@@ -71,7 +75,7 @@ class Amount:
     word: str = ""
     period: str = ""
     is_almost: bool = False
-    is_first: bool = False
+    is_quantity: bool = False
     rest: tuple[str, ...] = ()
 
     @property
@@ -148,7 +152,8 @@ def _amount(items: list[Found | str]) -> Amount:
     bounds: list[str] = []
     rest: list[str] = []
     word = period = ""
-    is_almost = False
+    is_almost = is_ordinal = False
+    lone_unit = ""
     first_number, first_word = math.inf, math.inf
     for position, item in enumerate(items):
         if isinstance(item, str):
@@ -161,6 +166,7 @@ def _amount(items: list[Found | str]) -> Amount:
                 first_word = min(first_word, position)
                 continue
             times = {"k": 1e3, "m": 1e6}.get(digits.group(2) or "", 1.0)
+            is_ordinal = is_ordinal or digits.group(2) in _ORDINAL
             numbers.append((float(digits.group(1).replace("p", ".")) * times, ""))
             first_number = min(first_number, position)
             continue
@@ -169,6 +175,7 @@ def _amount(items: list[Found | str]) -> Amount:
             numbers.append((float(key), ""))
             first_number = min(first_number, position)
         elif group == "units":
+            lone_unit = lone_unit or key
             numbers = [(number, unit or key) for number, unit in numbers]
         elif group == "times":
             numbers = _multiplied(numbers, _TIMES[key])
@@ -181,9 +188,10 @@ def _amount(items: list[Found | str]) -> Amount:
         elif group == "amounts":
             word = word or key
     bound = bounds[0] if bounds else ""
-    return Amount(
-        tuple(numbers), bound, word, period, is_almost, first_number < first_word, tuple(rest)
-    )
+    if not numbers and not word and bound and lone_unit:
+        numbers = [(1.0, lone_unit)]  # "Within the past week".
+    is_quantity = first_number < first_word or is_ordinal
+    return Amount(tuple(numbers), bound, word, period, is_almost, is_quantity, tuple(rest))
 
 
 def _multiplied(numbers: list[tuple[float, str]], times: float) -> list[tuple[float, str]]:
@@ -196,6 +204,13 @@ def _multiplied(numbers: list[tuple[float, str]], times: float) -> list[tuple[fl
 
 def places_of_bands(amounts: Sequence[Amount], *, in_order: bool) -> list[Place | None]:
     """Place bands of numbers; ``in_order`` says that they come in the order of their codes."""
+    # "Less than a year" is less than one.
+    amounts = [
+        replace(amount, numbers=((1.0, amount.period),))
+        if amount.period and amount.bound and not amount.numbers
+        else amount
+        for amount in amounts
+    ]
     units = [unit for amount in amounts for _, unit in amount.numbers if unit]
     is_mixed = len(set(units)) > 1
     usual = max(set(units), key=units.count) if units else ""
@@ -203,10 +218,9 @@ def places_of_bands(amounts: Sequence[Amount], *, in_order: bool) -> list[Place 
     for amount in amounts:
         if amount.numbers:
             places.append(amount.interval(usual if is_mixed else None))
-        elif amount.word in ("none", "never"):
-            places.append(Place(0, 0))
-        elif amount.word == "life":
-            places.append(Place(math.inf, math.inf))
+        elif amount.word in _AS_NUMBERS:
+            number = _AS_NUMBERS[amount.word]
+            places.append(Place(number, number))
         else:
             places.append(None)
     if units and not (rises(places) or falls(places)):

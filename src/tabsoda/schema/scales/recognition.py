@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from functools import lru_cache
 from tabsoda.schema.scales.degrees import Reading, read_degrees
 from tabsoda.schema.scales.education import places_of_education
 from tabsoda.schema.scales.label_text import without_parentheses
-from tabsoda.schema.scales.lexicon import languages, may_be_in
+from tabsoda.schema.scales.lexicon import likely_languages
 from tabsoda.schema.scales.numbers import (
     Amount,
     number_words,
@@ -22,6 +23,7 @@ from tabsoda.schema.scales.places import Place, certain_order, falls, is_confirm
 from tabsoda.schema.words import words
 
 _MIN_LEVELS = 3
+_NUMBERED = re.compile(r"(\d{1,2})(?:\s*[-–—:=.)]+\s*(\D.*))?")
 # Share of the levels that must have a place before labels count as a scale at all.
 _MIN_PLACED = 0.6
 # Unknown words that a label for the middle may have: "about the same as it was".
@@ -109,6 +111,8 @@ def recognize_scale(labels: tuple[str, ...], *, in_order: bool = True) -> Scale 
     """
     if len(labels) < _MIN_LEVELS:
         return None
+    if (numbered := _numbered_steps(labels)) is not None:
+        return numbered
     best: Scale | None = None
     best_score = (0, 0, False)
     for candidate in _candidates(labels, in_order):
@@ -124,15 +128,29 @@ def recognize_scale(labels: tuple[str, ...], *, in_order: bool = True) -> Scale 
     return best
 
 
+def _numbered_steps(labels: tuple[str, ...]) -> Scale | None:
+    """Read steps that carry their number, with words at some: "1 - Strongly agree", "2", "3"."""
+    found = [_NUMBERED.fullmatch(label.strip()) for label in labels]
+    matches = [match for match in found if match is not None]
+    if len(matches) < len(labels):
+        return None
+    numbers = [int(match.group(1)) for match in matches]
+    n_bare = sum(match.group(2) is None for match in matches)
+    is_run = sorted(numbers) == list(range(min(numbers), min(numbers) + len(numbers)))
+    if not is_run or not 0 < n_bare < len(labels) or 3 * n_bare < len(labels):
+        return None
+    order = tuple(sorted(range(len(labels)), key=lambda position: numbers[position]))
+    follows = order == tuple(range(len(labels)))
+    return Scale("numbered steps", "en", order, follows, not follows, is_certain=True)
+
+
 def _candidates(labels: tuple[str, ...], in_order: bool) -> Iterator[_Candidate]:
     tokens = [words(without_parentheses(label)) for label in labels]
     full = [words(label) for label in labels]
     numbered = [number_words(label) for label in labels]
     nothing = [False] * len(labels)
-    for language in languages():
-        is_spoken = may_be_in(language, full)
-        if not is_spoken and language != "en":
-            continue
+    spoken = likely_languages(full)
+    for language in spoken or ["en"]:
         amounts = read_amounts(numbered, language)
         exact = _share_words([amount.rest for amount in amounts])
         if sum(bool(amount.period) for amount in amounts) >= 2:
@@ -140,8 +158,6 @@ def _candidates(labels: tuple[str, ...], in_order: bool) -> Iterator[_Candidate]
         elif _are_bands(amounts):
             bands = places_of_bands(amounts, in_order=in_order)
             yield _Candidate("number bands", language, bands, exact, nothing)
-        if not is_spoken:
-            continue
         yield from _of_degrees(tokens, language)
         education = places_of_education(full, language)
         known = [place is not None for place in education]
@@ -154,7 +170,7 @@ def _are_bands(amounts: list[Amount]) -> bool:
     if len(numbered) < 2:
         return False
     return all(
-        amount.is_first or amount.bound or len(amount.numbers) > 1 or not amount.rest
+        amount.is_quantity or amount.bound or len(amount.numbers) > 1 or not amount.rest
         for amount in numbered
     )
 
@@ -176,22 +192,36 @@ def _of_degrees(labels: list[tuple[str, ...]], language: str) -> Iterator[_Candi
 
 def _of_unknown_quality(readings: list[Reading], language: str) -> Iterator[_Candidate]:
     """Strengths of a quality that no list knows, the same in all labels or one of two."""
-    stems = list(dict.fromkeys(r.rest for r in readings if r.rest and not r.is_unsure))
-    unsure = [reading.is_unsure for reading in readings]
+    stems = _stems([reading.rest for reading in readings if not reading.is_unsure])
     if len(stems) > 2:
         return
     places: list[Place | None] = []
     for reading in readings:
         place = reading.place
-        if place is None and reading.rest and reading.rest in stems:
+        if place is None and set(reading.rest) in stems:
             place = _BARE
-        if place is not None and len(stems) == 2 and reading.rest == stems[1]:
+        if place is not None and len(stems) == 2 and set(reading.rest) & stems[1]:
             place = place.mirrored()
         places.append(place)
     n_strengths = sum(reading.place is not None for reading in readings)
     if n_strengths >= (2 if len(stems) < 2 else 3):
-        exact = [len(stems) < 2] * len(readings)
+        shared = _share_words([reading.rest for reading in readings])
+        exact = [is_shared and len(stems) < 2 for is_shared in shared]
+        unsure = [reading.is_unsure for reading in readings]
         yield _Candidate("degree", language, places, exact, unsure)
+
+
+def _stems(rests: Sequence[tuple[str, ...]]) -> list[set[str]]:
+    """Return the sets of unknown words that name the quality; words common to two join them."""
+    stems: list[set[str]] = []
+    for rest in rests:
+        words_of_label = set(rest)
+        same = [stem for stem in stems if stem & words_of_label]
+        if same:
+            same[0] &= words_of_label
+        elif words_of_label:
+            stems.append(words_of_label)
+    return stems
 
 
 def _share_words(rests: Sequence[tuple[str, ...]]) -> list[bool]:
