@@ -155,12 +155,43 @@ def bias(result: dict[str, Any]) -> str:
     return table(rows)
 
 
+def medians(result: dict[str, Any]) -> str:
+    """Return the point estimates of numbers, one survey and quality in each row."""
+    shown = ("mean table", "median table", "network's median", "median of 20 draws")
+    facts = (
+        f"{result['rows']:,} rows and {result['columns']} questions of each survey,"
+        f" {_percent(result['hidden'])} of the answers hidden. Errors in standard deviations,"
+        " averaged over questions.\n"
+    )
+    parts = [facts]
+    for kind, title in (
+        ("all numbers", "All numbers"),
+        ("heavy in zeros", f"Numbers with {_percent(result['many_zeros'])} zeros or more"),
+    ):
+        rows = [["survey, quality", "questions", *(f"MAE, {name}" for name in shown)]]
+        rows[0] += ["RMSE, mean table", "RMSE, median table"]
+        rows[0] += ["zeros found, mean table", "zeros found, median table"]
+        for run in result["runs"]:
+            scores = run[kind]
+            if not scores["questions"]:
+                continue
+            numbers = [f"{scores['mae'][name]:.3f}" for name in shown]
+            numbers += [f"{scores['rmse'][name]:.3f}" for name in shown[:2]]
+            found = scores["zeros found"]
+            numbers += [_percent(found[name]) if found else "" for name in shown[:2]]
+            name = f"{run['survey']}, {run['quality']}"
+            rows.append([name, str(scores["questions"]), *numbers])
+        parts.append(f"{title}:\n\n{table(rows)}")
+    return "\n".join(parts)
+
+
 SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "gpu": ("gpu_path.json", gpu),
     "best": ("gpu_best.json", best),
     "step": ("gpu_step.json", step),
     "cpu": ("cpu.json", cpu),
     "bias": ("sampler_bias.json", bias),
+    "medians": ("number_medians.json", medians),
 }
 
 
