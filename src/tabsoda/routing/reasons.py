@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tabsoda.skips.forward import ASKED_REASONS
 from tabsoda.skips.screening import wilson_upper
-from tabsoda.states.cell_states import CellStates, reason_code
+from tabsoda.states.cell_states import CellState, CellStates, reason_code
 
 Mask = NDArray[np.bool_]
 # Respondents who go against "all were asked" or "nobody was": as many as this are exceptions.
@@ -76,7 +76,7 @@ class ReasonRouting:
         found = []
         for gate, targets in below.items():
             for code in map(reason_code, ASKED_REASONS):
-                declined = states.missing[:, gate] & (states.reasons[:, gate] == code)
+                declined = _missing_because(states, gate, code)
                 if not declined.any():
                     continue
                 for target in targets:
@@ -90,7 +90,7 @@ class ReasonRouting:
         """Return where followers say nothing of a missing gate, shape (n_rows, n_targets)."""
         result = np.zeros((states.shape[0], len(targets)), dtype=bool)
         for code in map(reason_code, ASKED_REASONS):
-            declined = states.missing[:, gate] & (states.reasons[:, gate] == code)
+            declined = _missing_because(states, gate, code)
             if declined.any():
                 result |= declined[:, None] & ~np.isin(targets, self.exceptions(gate, code))
         return result
@@ -106,6 +106,12 @@ class ReasonRouting:
         """Return the followers that tell the answer of a gate missing for a reason."""
         rows = (self.by_answer[:, 0] == gate) & (self.by_answer[:, 2] == code)
         return self.by_answer[rows, 1]
+
+
+def _missing_because(states: CellStates, position: int, code: int) -> Mask:
+    """Return where a column is missing for a reason, shape (n_rows,)."""
+    missing = states.states[:, position] == CellState.MISSING
+    return missing & (states.reasons[:, position] == code)
 
 
 def _differ(asked: Mask, otherwise: Mask) -> bool:

@@ -80,7 +80,12 @@ class Settler:
         # Columns of a rule set are in questionnaire order, whatever the order of the table.
         self._order = [self._place[column.name] for column in rules.columns]
         self._below = sorted_descendants(rules, table)
-        self._free = models.reasons.free_cells(table.states, self._below)
+        reasons = models.reasons
+        self._free = reasons.free_cells(table.states, self._below)
+        self._silent = {
+            gate: reasons.says_nothing(table.states, gate, targets)
+            for gate, targets in self._below.items()
+        }
         # Unanswered cells that a route may skip: blanks, and refusals that followed a refusal.
         self._open = ~self._asked | (self._free & filled)
         self._features = models.predictors.of_table(table, self.gate_routes)
@@ -169,7 +174,7 @@ class Settler:
             the gate is a reason.
         """
         examples, below = self.gate_routes[position].examples, self._below[position]
-        silent = self.models.reasons.says_nothing(self.table.states.rows(rows), position, below)
+        silent = self._silent[position][rows]
         before, _ = self._follow(rows, below, values[rows], states[rows], silent=silent)
         broken = {name: np.zeros((rows.size, examples.size), dtype=bool) for name in before}
         left = np.zeros((rows.size, examples.size), dtype=np.int64)
