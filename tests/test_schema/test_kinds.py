@@ -213,6 +213,11 @@ def test_words_cannot_place_an_answer_without_a_label():
     beyond = ColumnFacts("q", answers=(1, 2, 3, 4, 9), labels={k: AGREE[k] for k in (1, 2, 3, 4)})
     guess = guess_kind(beyond)
     assert (guess.kind, guess.confidence) == (ColumnKind.ORDINAL, Confidence.DOUBTFUL)
+    # A 9 beside 1 to 4 would be taken for the end of the scale.
+    assert (guess.levels, guess.set_apart) == ((1, 2, 3, 4), {9: Reason.OTHER})
+    near = ColumnFacts("q", answers=(1, 2, 3, 4, 5), labels=beyond.labels)
+    assert guess_kind(near).levels == (1, 2, 3, 4, 5)
+    assert "no label" in guess_kind(near).reason
 
 
 def test_batteries_need_neighbours_of_one_range():

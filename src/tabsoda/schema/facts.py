@@ -90,6 +90,18 @@ class ColumnFacts:
         return self.numbers[~np.isin(self.numbers, [n for n in odd if n is not None])]
 
     @cached_property
+    def codes_beyond(self) -> tuple[Code, ...]:
+        """Answers without a label that look like codes for no answer: a 99 beside 1 to 5."""
+        if self.numbers is None:
+            return ()
+        usual, book = set(self.usual.tolist()), CodeBook(self.labels)
+        return tuple(
+            answer
+            for answer in self.answers
+            if as_number(answer) not in usual and book.find(answer) is None
+        )
+
+    @cached_property
     def steps(self) -> tuple[int, int] | None:
         """The first and last of a few whole numbers that could be the steps of a rating scale."""
         found = self.usual

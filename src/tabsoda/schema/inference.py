@@ -142,7 +142,8 @@ def _question(draft: _Draft, guess: KindGuess) -> Column:
     hints, content = draft.hints, draft.content
     reason = guess.reason
     suspects = suspicious_codes(_edges(content.answers))
-    unlabelled = [code for code in suspects if CodeBook(hints.level_labels).find(code) is None]
+    known = CodeBook((*hints.level_labels, *guess.set_apart))
+    unlabelled = [code for code in suspects if known.find(code) is None]
     if unlabelled:
         reason += f"; {', '.join(map(str, unlabelled))} look like codes for no answer"
     special = {**content.special, **guess.set_apart}

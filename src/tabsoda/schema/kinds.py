@@ -32,7 +32,7 @@ class KindGuess:
     reason : str
     confidence : Confidence
     set_apart : mapping of Code to Reason
-        Levels such as "no opinion" that are no step of the scale.
+        Answers that are no step of the scale: "no opinion", or a 99 without a label.
     """
 
     kind: ColumnKind
@@ -90,7 +90,11 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
         return KindGuess(kind, (), reason, confidence)
     if kind is ColumnKind.ORDINAL:
         levels, set_apart = _ordered(facts, labelled)
-        if _has_unlabelled_end(levels, labelled):
+        beyond = [code for code, why in set_apart.items() if why is Reason.OTHER]
+        if beyond:
+            confidence = Confidence.DOUBTFUL
+            reason += f"; {', '.join(map(str, beyond))} beyond the scale, taken for no answer"
+        elif _has_unlabelled_end(levels, labelled):
             confidence = Confidence.DOUBTFUL
             reason += "; an answer beyond the labelled ones has no label"
         return KindGuess(kind, levels, reason, confidence, set_apart)
@@ -106,12 +110,13 @@ def _allowed(votes: list[Vote], facts: ColumnFacts, labelled: Labelled) -> list[
     """Leave out votes for a kind that the column cannot have: ordinal without a known order."""
     not_possible = set()
     scale = labelled.scale
+    book = CodeBook((*labelled.codes, *facts.codes_beyond))
     # Words give the order of labelled levels only.
     is_partial = (
         scale is not None
         and scale.order is not None
         and not scale.follows_codes
-        and any(CodeBook(labelled.codes).find(answer) is None for answer in facts.answers)
+        and any(book.find(answer) is None for answer in facts.answers)
     )
     if not labelled.can_be_ordinal or is_partial or (facts.numbers is None and scale is None):
         not_possible.add(ColumnKind.ORDINAL)
@@ -135,9 +140,10 @@ def _winner(votes: Sequence[Vote]) -> tuple[ColumnKind, Confidence, str]:
 def _ordered(facts: ColumnFacts, labelled: Labelled) -> tuple[tuple[Code, ...], dict[Code, Reason]]:
     """Return the levels in the order of the scale, and those that are no step of it."""
     scale = labelled.scale
+    apart = dict.fromkeys(facts.codes_beyond, Reason.OTHER)
     if scale is None:
-        return facts.levels, {}
-    apart = {labelled.codes[i]: Reason.DONT_KNOW for i in scale.unsure}
+        return tuple(code for code in facts.levels if code not in apart), apart
+    apart |= {labelled.codes[i]: Reason.DONT_KNOW for i in scale.unsure}
     if scale.order is None or scale.follows_codes:
         unseen = set(facts.telling_labels) - set(labelled.codes)
         book = CodeBook((*apart, *unseen))
