@@ -5,7 +5,9 @@ import pytest
 
 from tabsoda.analysis import pooled_model
 from tabsoda.analysis.formula import check_formula
+from tabsoda.analysis.terms import term_labels
 from tabsoda.errors import InputError
+from tabsoda.schema import Column, ColumnKind
 
 CODE = [
     "__import__('os').system('touch {path}')",
@@ -72,6 +74,14 @@ def test_columns_are_named_once_and_unknown_ones_with_near_matches():
 
 def labels_of(result, formula, **options):
     return [str(label) for label in pooled_model(result, formula, **options).labels]
+
+
+def test_codes_0_and_1_are_answers_and_not_false_and_true():
+    phone = Column("phone", ColumnKind.NOMINAL, (0, 1), level_labels={0: "No", 1: "Yes"})
+    (label,) = term_labels(["phone[T.1]"], {"phone": (0, 1)}, {"phone": phone})
+    assert str(label) == "phone: 1 'Yes' (vs 0 'No')"
+    (label,) = term_labels(["I(age > 3)[T.True]"], {"I(age > 3)": (False, True)}, {})
+    assert str(label) == "age > 3"
 
 
 def test_levels_are_compared_with_their_reference(result):

@@ -49,6 +49,12 @@ def test_scalars_are_pooled_as_the_books_say(estimates, variance, complete_df):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def test_no_information_is_missing_where_the_draws_agree():
+    pooled = pool([3.0, 3.0, 3.0], [0.2, 0.2, 0.2], complete_df=50)
+    assert pooled.missing_information[0] == 0
+    assert pooled.df[0] == 50
+
+
 def test_scalars_are_pooled_as_mice_does(r, tmp_path):
     generator = np.random.default_rng(1)
     estimates = [*generator.normal(3, 0.4, 6)]

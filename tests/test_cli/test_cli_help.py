@@ -33,10 +33,17 @@ def test_help_is_the_whole_docstring(verb: str, capsys: pytest.CaptureFixture[st
     assert _words(opening) in _words(shown)
     for line in options.splitlines():
         if line.startswith("    ") and "[default" not in line:
-            assert " ".join(line.split()[:3]) in _words(shown), line
+            assert _words(" ".join(line.split()[:3])) in _words(shown), line
     assert max(map(len, shown.splitlines())) <= 80
     assert "False]" not in shown
     assert "\x1b" not in shown
+
+
+def test_patterns_keep_their_asterisks(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["inspect", "--help"])
+    shown = capsys.readouterr().out
+    assert "Q12_*.kind=ordinal" in shown
+    assert "INT*.role=ignore" in shown
 
 
 def test_commands_are_listed_in_the_order_of_the_work(

@@ -171,6 +171,25 @@ def test_mined_counts_the_questions_that_rules_lead_past(survey, capsys):
     assert "Against the reference: variables 4, mined 2, rules 2" in text
 
 
+def test_refusals_are_not_blank_for_mine_as_for_check(survey, capsys):
+    data = pl.read_parquet(survey / "data.parquet")
+    refused = (data["smokes"] == 1).to_numpy() & (np.arange(600) % 7 == 0)
+    amount = pl.Series("amount", np.where(refused, -9, data["amount"].to_numpy()))
+    data.with_columns(amount).write_parquet(survey / "data.parquet")
+    description = str(survey / "survey.toml")
+    (survey / "survey.toml").write_text(
+        'format = 1\nmissing = { -1 = "skip", -9 = "refused" }\n'
+        '[columns."amount"]\nkind = "continuous"\n'
+    )
+    files, rules = [str(survey / "data.parquet"), "--survey", description], survey / "rules.toml"
+    main(["mine", *files, "-o", str(rules), "--json"])
+    mined = json.loads(capsys.readouterr().out)
+    main(["check", files[0], str(rules), *files[1:], "--json"])
+    totals = json.loads(capsys.readouterr().out)["totals"]
+    assert totals["declined"] == refused.sum()
+    assert mined["blank_cells"] == totals["skipped"] + totals["unexplained"]
+
+
 def test_mine_check_and_min_precision_agree_where_a_skip_code_leads_to_answers(survey, capsys):
     """Some who smoke have the skip code in "amount" for another reason, and name a brand."""
     data = pl.read_parquet(survey / "data.parquet")

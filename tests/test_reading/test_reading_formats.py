@@ -227,6 +227,10 @@ def test_ids_that_repeat_and_weights_that_are_texts_are_flagged():
         "id": "3 different in 5 rows; 3 occurs 3 times",
         "weight": "1 of 5 cells, such as 'high'",
     }
+    # SPSS and Stata keep whole numbers as floats.
+    assert flags(frame.with_columns(pl.col("id").cast(pl.Float64)))["id"].endswith(
+        "; 3 occurs 3 times"
+    )
     good = frame.with_columns(id=pl.int_range(6), weight=pl.lit("2.5"))
     assert flags(good) == {}
 

@@ -8,10 +8,10 @@ import pytest
 from tabsoda.imputations import Imputations
 from tabsoda.reporting.methods import describe_methods
 from tabsoda.routing.record import RoutingRecord
-from tabsoda.schema import Column, ColumnKind
+from tabsoda.schema import Column, ColumnKind, Reason
 from tabsoda.settings import Settings
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.skips.rules import RuleStatus
+from tabsoda.skips.rules import NOT_READ, Condition, RuleStatus, SkipRule
 from tabsoda.table import CodedTable
 
 
@@ -79,13 +79,35 @@ def test_skips_state_where_they_come_from(hostile, hostile_rules):
     assert "identified by skip codes in the data" in by_codes
 
     approved = paragraph(hostile, hostile_rules, inputs={"skip_mask": {"file": "", "sha256": ""}})
-    assert "1 routing rule (all approved) and a skip mask" in approved
+    assert "a skip mask and 1 routing rule (all approved)" in approved
 
     proposed = hostile_rules.with_rules(
         replace(rule, status=RuleStatus.PROPOSED) for rule in hostile_rules
     )
     mined = paragraph(hostile, proposed, options={"mine": True})
     assert "1 routing rule mined from the data (not reviewed)" in mined
+
+
+def test_skips_that_codes_mark_are_not_credited_to_rules(draw):
+    columns = (
+        Column("gate", ColumnKind.NOMINAL, (1, 2)),
+        Column("q", ColumnKind.NOMINAL, (1, 2), special_codes={-1: Reason.SKIP}),
+    )
+    values = np.tile([[0.0, 1.0], [1.0, np.nan], [0.0, np.nan]], (20, 1))
+    skipped = np.tile([[False, False], [False, True], [False, False]], (20, 1))
+    table = CodedTable.from_values(columns, values, skipped)
+    result = Imputations(table, draw(table, 2), settings=settings("balanced"))
+    rule = SkipRule(
+        "r001", "q", ((Condition("gate", (2,)),),), status=RuleStatus.APPROVED,
+        note="read in the questionnaire",
+    )  # fmt: skip
+    unread = replace(rule, note=f"--accept-all, {NOT_READ}")
+
+    both = paragraph(result, RuleSet((rule,), columns), counts={"skipped_by_rules": 3})
+    assert "identified by skip codes in the data and 1 routing rule (all approved)." in both
+    codes = paragraph(result, RuleSet((unread,), columns), counts={"skipped_by_rules": 0})
+    assert "identified by skip codes in the data, and 1 routing rule (all approved, all" in codes
+    assert "without individual review) adds no further cell." in codes
 
 
 def test_missing_gates_are_explained_only_where_draws_follow_rules(hostile, hostile_rules):

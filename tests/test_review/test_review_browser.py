@@ -222,6 +222,17 @@ def test_somebody_else_was_faster(screen, smoking):
     assert (screen.rule("r001").note, screen.rule("r002").by) == ("mine", "Ben")
 
 
+def test_a_file_without_rules_says_so(browser, serve, smoking, tmp_path):
+    path = tmp_path / "none.toml"
+    RuleSet((), smoking.table.columns).to_toml(path)
+    browser.get(serve(Desk(path, smoking, "Ann")).address)
+    screen = Screen(browser, path)
+    screen.wait(lambda: "There are no rules. Press w" in screen.one("#nothing").text)
+    screen.press("w")
+    screen.wait(lambda: screen.one("dialog[open]").is_displayed())
+    browser.get("about:blank")
+
+
 def test_labels_are_text_and_nothing_comes_from_elsewhere(screen, browser):
     assert "<script>" in screen.one("article h2").text
     assert "Smoke <b>now</b>?" in screen.texts("article .texts dd")

@@ -96,9 +96,18 @@ def extreme_share_interval(share: float, n: float, level: float) -> tuple[float,
 
 
 def missing_information(increase: Array, df: Array) -> Array:
-    """Return the fraction of missing information, the degrees of freedom accounted for."""
+    """Return the fraction of missing information, the degrees of freedom accounted for.
+
+    It is 0 where the draws do not differ: there the formula would give 2 / (df + 3).
+
+    Examples
+    --------
+    >>> missing_information(np.array([0.25, 0.0]), np.array([17.0, 17.0])).round(2).tolist()
+    [0.28, 0.0]
+    """
     finite = np.where(np.isfinite(increase), increase, 0.0)
-    return np.where(np.isfinite(increase), (finite + 2 / (df + 3)) / (finite + 1), 1.0)
+    fraction = np.where(finite <= _ROUNDING, 0.0, (finite + 2 / (df + 3)) / (finite + 1))
+    return np.where(np.isfinite(increase), fraction, 1.0)
 
 
 def wald_denominator_df(

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tabsoda.analysis.where import named_column
 from tabsoda.schema.codes import CodeBook, plain
 from tabsoda.schema.column import Column
@@ -81,7 +83,8 @@ def _factor_labels(
     factor: str, levels: tuple[Any, ...], columns: Mapping[str, Column], names: list[str]
 ) -> dict[str, TermLabel]:
     """Return the labels of a factor's levels by the names that patsy gives them."""
-    if tuple(levels) == (False, True):
+    # Codes 0 and 1 equal False and True, but are answers with labels.
+    if all(isinstance(level, bool | np.bool_) for level in levels):
         return {f"{factor}[T.True]": TermLabel(_without_wrapper(factor))}
     question = _only_column(factor)
     if question is None:

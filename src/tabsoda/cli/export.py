@@ -12,10 +12,10 @@ from tabsoda.cli.console import emit_json, output, progress
 _NEXT = {
     "stata": "In Stata: cd to the folder, then: do imputations.do",
     "r": 'In R: setwd() to the folder, then: source("read.R")',
-    "spss": "In SPSS: open imputations.sps, put in the folder, and run it",
-    "sas": "In SAS: open imputations.sas, put in the folder, and run it",
-    "csv": "survey.toml tells labels and order, reasons.csv why a cell holds no answer",
-    "parquet": "Labels are in the file's metadata; reasons.parquet tells why a cell is empty",
+    "spss": "In SPSS: open imputations.sps, write the folder's name into it, and run it",
+    "sas": "In SAS: open imputations.sas, write the folder's name into it, and run it",
+    "csv": "survey.toml has labels and levels; reasons.csv says why a cell is empty",
+    "parquet": "Labels are in the file's metadata; reasons.parquet says why a cell is empty",
 }
 
 

@@ -182,7 +182,13 @@ def impute(
     from tabsoda.cli.impute_outputs import write_outputs
 
     manifest = write_outputs(
-        folder, result, job.imputer, inputs, {"draws": draws, **job.options}, seconds
+        folder,
+        result,
+        job.imputer,
+        inputs,
+        {"draws": draws, **job.options},
+        seconds,
+        skipped_by_rules=int((job.source.states.skipped & ~job.known_skips).sum()),
     )
     if report:
         from tabsoda.reporting.report import PAGE, write_report

@@ -28,10 +28,13 @@ def write_outputs(
     inputs: dict[str, Path],
     options: dict[str, Any],
     seconds: float,
+    *,
+    skipped_by_rules: int | None = None,
 ) -> dict[str, Any]:
     """Write everything aside, move it into place, the manifest last; return the manifest.
 
-    A folder with a manifest is therefore complete.
+    A folder with a manifest is therefore complete. ``skipped_by_rules`` is the number of cells that
+    only rules mark as skips, not a code or a mask.
     """
     work = folder / WRITING
     shutil.rmtree(work, ignore_errors=True)
@@ -45,6 +48,8 @@ def write_outputs(
                 if path.is_file()
             }
             manifest = _manifest(result, inputs, options, seconds, hashes)
+            if skipped_by_rules is not None:
+                manifest["counts"]["skipped_by_rules"] = skipped_by_rules
             _move(work, folder)
             write_json(folder / "manifest.json", manifest)
     finally:

@@ -133,8 +133,8 @@ def no_skips_text(n_missing: int, n_skipped: int) -> list[str]:
     if not n_missing or n_skipped:
         return []
     text = (
-        "No rules, mask or codes tell a skip, so every blank is taken for a missing answer."
-        " tabsoda mine finds the routing of a questionnaire."
+        "No rule, mask or code marks a cell as skipped, so every blank is taken for a missing"
+        " answer. If the questionnaire skips questions, find its routing with tabsoda mine."
     )
     return [paragraph(text, output().width, hanging="")]
 

@@ -46,8 +46,8 @@ def inspect(
     codebook
         A DDI codebook (XML) that fills in labels, categories, missing codes and universes.
     settings
-        A correction for one column or many, such as 'Q12_*.kind=ordinal', 'Q12_*.levels=1,2,3',
-        'INT*.role=ignore', 'Q7.missing.97=refused', 'missing.-9=refused' or 'blanks=skip'; may be
+        A correction for one column or many, such as `Q12_*.kind=ordinal`, `Q12_*.levels=1,2,3`,
+        `INT*.role=ignore`, `Q7.missing.97=refused`, `missing.-9=refused` or `blanks=skip`; may be
         repeated.
     output_file
         The description to write, such as survey.toml.

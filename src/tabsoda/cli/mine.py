@@ -151,8 +151,11 @@ def _without_skips(table: CodedTable) -> CodedTable:
 
 
 def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:
-    answered = source.states.answered
-    partly_blank = answered.any(axis=0) & ~answered.all(axis=0)
+    from tabsoda.skips.forward import was_asked
+
+    # As tabsoda check counts: refusals and "don't know" are not blank.
+    blank = ~was_asked(source.states)
+    partly_blank = source.states.answered.any(axis=0) & blank.any(axis=0)
     return {
         "source": rules.provenance.source,
         "screen": rules.provenance.screen,
@@ -162,7 +165,7 @@ def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[s
         "mined": len(rules.targets),
         "n_rules": len(rules),
         "n_rules_with_rivals": sum(bool(rule.rivals) for rule in rules),
-        "blank_cells": int((~answered).sum()),
+        "blank_cells": int(blank.sum()),
         "skipped_cells": int(found.sum()),
         "skipped_by_code": int(source.states.skipped.sum()),
     }

@@ -126,7 +126,7 @@ def _counted(
 def _approve_unseen(
     rules: RuleSet, by: str, min_precision: float | None
 ) -> tuple[RuleSet, list[str]]:
-    from tabsoda.skips.rules import RuleStatus
+    from tabsoda.skips.rules import NOT_READ, RuleStatus
 
     least = 0.0 if min_precision is None else min_precision
     chosen = [
@@ -134,12 +134,8 @@ def _approve_unseen(
         for rule in rules
         if rule.status is RuleStatus.PROPOSED and 1 - rule.evidence.answered_upper >= least
     ]
-    why = (
-        "--accept-all, not looked at one by one"
-        if min_precision is None
-        else f"--min-precision {min_precision:g}, not looked at one by one"
-    )
-    return rules.approve(chosen, why, by=by), chosen
+    option = "--accept-all" if min_precision is None else f"--min-precision {min_precision:g}"
+    return rules.approve(chosen, f"{option}, {NOT_READ}", by=by), chosen
 
 
 def _serve(

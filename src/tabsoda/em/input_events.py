@@ -51,7 +51,7 @@ def tell_no_skips(table: CodedTable, events: EventLog) -> None:
     1
     """
     if table.states.missing.any() and not table.states.skipped.any():
-        detail = "no rules, mask or codes tell a skip; see tabsoda mine, or skips='mine'"
+        detail = "no rule, mask or code marks a cell as skipped; see tabsoda mine, or skips='mine'"
         events.add("skips", "every blank taken for missing", detail=detail)
 
 

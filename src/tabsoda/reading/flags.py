@@ -39,7 +39,7 @@ def flag_roles(frame: pl.DataFrame, schema: Schema, events: EventLog) -> None:
             most = given.value_counts(sort=True).row(0)
             detail = (
                 f"{given.n_unique():,} different in {len(given):,} rows; "
-                f"{most[0]} occurs {most[1]} times"
+                f"{plain(most[0])} occurs {most[1]:,} times"
             )
             events.add("describe", "flag: repeated ids", column=column.name, detail=detail)
         if column.role is ColumnRole.WEIGHT and not given.dtype.is_numeric():

@@ -6,10 +6,14 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from tabsoda._version import __version__
 from tabsoda.imputations.imputations import Imputations
+from tabsoda.schema.column import Reason
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import RuleStatus, SkipRule
+from tabsoda.table import CodedTable
 
 CITATION = (
     "Chen Y, Kim T, Shu H, Feng Y (2026). TabSODA: Tabular Diffusion based Imputation with Skip "
@@ -35,7 +39,7 @@ def describe_methods(
     options = manifest.get("options", {})
     inputs = manifest.get("inputs", {})
     return {
-        "paragraph": _paragraph(result, options, inputs, rules),
+        "paragraph": _paragraph(result, manifest, rules),
         "citations": [CITATION, RUBIN],
         "seed": options.get("seed"),
         "options": options,
@@ -53,14 +57,12 @@ def describe_methods(
     }
 
 
-def _paragraph(
-    result: Imputations, options: dict[str, Any], inputs: dict[str, Any], rules: RuleSet | None
-) -> str:
+def _paragraph(result: Imputations, manifest: dict[str, Any], rules: RuleSet | None) -> str:
     sentences = [
         *_data_sentences(result),
         *_model_sentences(result.settings, n_draws=len(result)),
-        *_draw_sentences(result, options),
-        *_skip_sentences(result, options, inputs, rules),
+        *_draw_sentences(result, manifest.get("options", {})),
+        *_skip_sentences(result, manifest, rules),
     ]
     if len(result):
         sentences.append(
@@ -155,26 +157,28 @@ def _draw_sentences(result: Imputations, options: dict[str, Any]) -> list[str]:
 
 
 def _skip_sentences(
-    result: Imputations, options: dict[str, Any], inputs: dict[str, Any], rules: RuleSet | None
+    result: Imputations, manifest: dict[str, Any], rules: RuleSet | None
 ) -> list[str]:
     """Say how many cells are skips, how they were identified, and what missing gates imply."""
     skipped = int(result.table.states.skipped.sum())
     active = () if rules is None else rules.active
-    sources = []
-    if active:
-        sources.append(_rules_in_words(active, mined=bool(options.get("mine"))))
-    if "skip_mask" in inputs:
-        sources.append("a skip mask")
-    if not sources and skipped:
-        sources.append("skip codes in the data")
+    mined = bool(manifest.get("options", {}).get("mine"))
+    in_words = _rules_in_words(active, mined=mined) if active else ""
+    known = ["a skip mask"] if "skip_mask" in manifest.get("inputs", {}) else []
+    if _has_coded_skips(result.table) or (skipped and not active and not known):
+        known.insert(0, "skip codes in the data")
+    empty = f"{skipped:,} cells that the questionnaire routed past (structural skips) were left"
     if not skipped:
-        how = f" by {' or '.join(sources)}" if sources else ""
-        first = f"No cell was identified as a structural skip{how}."
-    else:
+        how = " or ".join([*known, *filter(None, [in_words])])
+        first = f"No cell was identified as a structural skip{f' by {how}' if how else ''}."
+    elif active and known and manifest.get("counts", {}).get("skipped_by_rules") == 0:
         first = (
-            f"{skipped:,} cells that the questionnaire routed past (structural skips) were left"
-            f" empty; they were identified by {' and '.join(sources)}."
+            f"{empty} empty; they were identified by {' and '.join(known)}, and {in_words}"
+            f" {'adds' if len(active) == 1 else 'add'} no further cell."
         )
+    else:
+        sources = " and ".join([*known, *filter(None, [in_words])])
+        first = f"{empty} empty; they were identified by {sources}."
     sentences = [first]
     if active and result.routing is not None and result.routing.policy == "follow":
         sentences.append(
@@ -184,12 +188,20 @@ def _skip_sentences(
     return sentences
 
 
+def _has_coded_skips(table: CodedTable) -> bool:
+    """Return whether a column with skips has a code for them."""
+    coded = [Reason.SKIP in column.special_codes.values() for column in table.columns]
+    return bool((table.states.skipped.any(axis=0) & np.array(coded, dtype=bool)).any())
+
+
 def _rules_in_words(active: tuple[SkipRule, ...], *, mined: bool) -> str:
     n_reviewed = sum(rule.status is RuleStatus.APPROVED for rule in active)
     noun = "routing rule" if len(active) == 1 else "routing rules"
     origin = " mined from the data" if mined else ""
+    n_unread = sum(rule.read_by_nobody for rule in active)
     if n_reviewed == len(active):
-        review = "all approved"
+        unread = "all" if n_unread == len(active) else f"{n_unread:,}"
+        review = "all approved" + (f", {unread} without individual review" if n_unread else "")
     elif n_reviewed == 0:
         review = "not reviewed"
     else:

@@ -167,6 +167,10 @@ class Evidence:
 NO_EVIDENCE = Evidence(0, 0, 0, 0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
 
 
+# Ends the note of rules that a command approved.
+NOT_READ = "not looked at one by one"
+
+
 @dataclass(frozen=True)
 class Decision:
     """What a person did to a rule: who, when and why.
@@ -256,6 +260,11 @@ class SkipRule:
     def gates(self) -> tuple[str, ...]:
         """The columns the rule looks at, each once, in order of appearance."""
         return gates_of(self.any_of)
+
+    @property
+    def read_by_nobody(self) -> bool:
+        """Whether the rule was approved together with others, and nobody read it."""
+        return self.note.endswith(NOT_READ)
 
     def signed(self, decision: Decision) -> SkipRule:
         """Return the rule with one more decision on record, which is now the last."""

@@ -54,6 +54,7 @@ function render({ focus = false } = {}) {
     textOf: (name) => texts.get(name) ?? "",
   }))));
   $("nothing").hidden = rules.length > 0;
+  $("nothing").textContent = review.rules.length ? "No rule matches." : "There are no rules. Press w to write one.";
   renderHead(rules);
   renderGraph();
   const card = document.querySelector("[aria-current]");
