@@ -119,18 +119,21 @@ def test_a_reason_that_leads_past_a_question_becomes_a_condition(reason, kind):
     assert not mined.states.skipped[~rows & np.isnan(gate), 1].any()
 
 
-def test_a_reason_after_which_the_question_is_asked_does_not_join():
+@pytest.mark.parametrize(
+    ("n_refused", "asked", "joins"), [(200, False, True), (200, True, False), (29, False, False)]
+)
+def test_a_reason_joins_where_enough_of_those_who_give_it_are_not_asked(n_refused, asked, joins):
     n = 1000
     rng = np.random.default_rng(2)
     gate = rng.integers(0, 2, n).astype(float)
-    rows = np.arange(n) < 200
+    rows = np.arange(n) < n_refused
     gate[rows] = np.nan
-    follower = np.where(gate == 1, np.nan, rng.integers(0, 2, n))
+    follower = np.where((gate == 1) | (rows & (not asked)), np.nan, rng.integers(0, 2, n))
     columns = tuple(Column(name, NOMINAL, (1, 2)) for name in ("gate", "follower"))
     values = np.column_stack([gate, follower])
     table = _with_reasons(columns, values, np.zeros((n, 2), bool), Reason.REFUSED, rows, 0)
     ((condition,),) = SkipMiner().mine(table).rules[0].any_of
-    assert (condition.levels, condition.reasons) == ((2,), ())
+    assert (condition.levels, condition.reasons) == ((2,), (Reason.REFUSED,) * joins)
 
 
 def test_a_rule_that_fails_once_all_rules_are_applied_is_dropped_with_an_event():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.skips.predictors import FIRST_ANSWER, MISSING, UNKNOWN, CellCodes, GateSet
-from tabsoda.skips.single_gate import best_interval, pays, rarely_asked
+from tabsoda.skips.single_gate import best_interval, pays
 from tabsoda.skips.tree_rules import by_blank_share, design, grow, walk
 
 if TYPE_CHECKING:
@@ -128,10 +128,9 @@ def widen(search: TargetSearch, path: list[GateSet], index: int) -> GateSet:
         if score[FIRST_ANSWER:].max(initial=0) > 0:
             first, last = best_interval(score[FIRST_ANSWER:])
             member[FIRST_ANSWER + first : FIRST_ANSWER + last + 1] = True
-    # A reason such as "refused" is rare, so one respondent must not be enough for it to join.
-    share, level = search.asked_share, search.settings.level_significance
-    for reason in MISSING:
-        enough = rarely_asked(asked[reason], blank[reason] + asked[reason], share, level)
-        member[reason] &= reason != UNKNOWN and bool(enough)
+    # As for a single gate, a reason such as "refused" must explain enough blanks by itself.
+    reasons = list(MISSING)
+    member[reasons] &= blank[reasons] >= search.settings.min_support
+    member[UNKNOWN] = False
     wider = GateSet(condition.gate, member)
     return wider if passes(search, [*path[:index], wider, *path[index + 1 :]]) else condition

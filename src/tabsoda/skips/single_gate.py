@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tabsoda.skips.predictors import FIRST_ANSWER, UNKNOWN, CellCodes, GateSet
+from tabsoda.skips.predictors import CODE_OF_REASON, FIRST_ANSWER, UNKNOWN, CellCodes, GateSet
 from tabsoda.skips.settings import PuritySettings
 
 
@@ -72,7 +72,9 @@ def pure_codes(
 
     Answers of a categorical gate, its skips, and reasons such as "refused" join one by one: asked
     at most ``max_share`` of the time, and less often than the target is asked at large. Answers of
-    a numeric gate join as one interval. A blank without a reason never joins.
+    a numeric gate join as one interval. A reason must explain ``min_support`` blanks by itself:
+    few respondents give one, and it stands for answers that lead elsewhere. A blank without a
+    reason never joins.
     """
     score = pays(counts.blank, counts.asked, max_share)
     pure = score > 0
@@ -81,6 +83,9 @@ def pure_codes(
     pure[where] = rarely_asked(counts.asked[where], counts.total[where], asked_share, level)
     start = codes.start
     pure[start[:before] + UNKNOWN] = False
+    for reason in CODE_OF_REASON.values():
+        places = start[:before] + reason
+        pure[places] &= counts.blank[places] >= settings.min_support
     for gate in np.flatnonzero(codes.numeric[:before]):
         low, high = int(start[gate]) + FIRST_ANSWER, int(start[gate + 1])
         pure[low:high] = False
