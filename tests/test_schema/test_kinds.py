@@ -220,6 +220,16 @@ def test_words_cannot_place_an_answer_without_a_label():
     assert "no label" in guess_kind(near).reason
 
 
+def test_negative_steps_of_a_scale_are_answers():
+    ends = ColumnFacts("q", answers=tuple(range(-3, 4)), labels={-3: "Bad", 3: "Good"})
+    guess = guess_kind(ends)
+    assert (guess.kind, guess.levels) == (ColumnKind.ORDINAL, tuple(range(-3, 4)))
+    items = [ColumnFacts(f"q{n}", answers=tuple(range(-2, 3))) for n in range(4)]
+    assert {guess.levels for guess in guess_kinds(items)} == {(-2, -1, 0, 1, 2)}
+    coded = ColumnFacts("q", answers=(-9, 1, 2, 3), labels={1: "Low", 2: "Medium", 3: "High"})
+    assert guess_kind(coded).set_apart == {-9: Reason.OTHER}
+
+
 def test_batteries_need_neighbours_of_one_range():
     five = [ColumnFacts(f"q{n}", answers=(1, 2, 3, 4, 5)) for n in (1, 2)]
     seven = [ColumnFacts(f"q{n}", answers=tuple(range(1, 8))) for n in (3, 4)]

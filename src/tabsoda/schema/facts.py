@@ -18,6 +18,7 @@ from tabsoda.schema.suspicion import suspicious_codes
 # Whole numbers without labels: at most this many are the steps of a rating scale.
 MOST_STEPS = 11
 _FEWEST_STEPS = 3
+_ENDS = 40
 
 
 @dataclass(frozen=True)
@@ -76,29 +77,47 @@ class ColumnFacts:
     @cached_property
     def levels(self) -> tuple[Code, ...]:
         """Labelled codes and answers found, each once, in increasing order."""
+        if not self.labels:
+            return self.answers
         book = CodeBook(self.labels)
         return sorted_codes(
             [*self.labels, *(answer for answer in self.answers if book.find(answer) is None)]
         )
 
     @cached_property
+    def _odd(self) -> CodeBook:
+        """The answers that look like codes for no answer, and are not steps of a scale."""
+        ends = self.answers
+        if len(ends) > 2 * _ENDS:
+            # Codes for no answer lie at the ends of a long list of numbers.
+            ends = (*ends[:_ENDS], *ends[-_ENDS:])
+        numbers = [n for answer in ends if (n := as_number(answer)) is not None]
+        odd = suspicious_codes(ends)
+        if numbers and min(numbers) == -max(numbers):
+            odd = ()  # From -3 to 3.
+        labelled = [n for code in self.labels if (n := as_number(code)) is not None]
+        low, high = min(labelled, default=0.0), max(labelled, default=0.0)
+        inside = {code for code in odd if low < (as_number(code) or 0.0) < high}
+        return CodeBook(code for code in odd if code not in inside)
+
+    @cached_property
     def usual(self) -> NDArray[np.float64]:
         """The numbers among the answers without those that look like codes for no answer."""
         if self.numbers is None:
             return np.empty(0)
-        odd = [as_number(code) for code in suspicious_codes(self.numbers.tolist())]
-        return self.numbers[~np.isin(self.numbers, [n for n in odd if n is not None])]
+        ends = (*self.numbers[:_ENDS], *self.numbers[-_ENDS:])
+        return self.numbers[
+            ~np.isin(self.numbers, [n for n in ends if self._odd.find(n) is not None])
+        ]
 
     @cached_property
     def codes_beyond(self) -> tuple[Code, ...]:
         """Answers without a label that look like codes for no answer: a 99 beside 1 to 5."""
-        if self.numbers is None:
-            return ()
-        usual, book = set(self.usual.tolist()), CodeBook(self.labels)
+        labelled = CodeBook(self.labels)
         return tuple(
             answer
-            for answer in self.answers
-            if as_number(answer) not in usual and book.find(answer) is None
+            for answer in (*self.answers[:_ENDS], *self.answers[_ENDS:][-_ENDS:])
+            if self._odd.find(answer) is not None and labelled.find(answer) is None
         )
 
     @cached_property
@@ -108,4 +127,4 @@ class ColumnFacts:
         if not self.is_whole or not _FEWEST_STEPS <= found.size <= MOST_STEPS:
             return None
         low, high = int(found.min()), int(found.max())
-        return (low, high) if low in (0, 1) and high < MOST_STEPS + low else None
+        return (low, high) if low in (0, 1, -high) and high < MOST_STEPS + low else None

@@ -37,7 +37,8 @@ class FileEvidence:
     batteries : mapping of str to int
         Columns of rating scales without labels, side by side: how many there are in each.
     weights : mapping of str to float
-        What a declared level is worth: nothing where it is often wrong in this file.
+        What a declared level is worth, nothing where it is often wrong in this file; empty
+        while that is not known.
     languages : tuple of str
         Those of the scales that were recognised; empty if none was.
     """

@@ -27,6 +27,8 @@ _MIN_ALPHABETICAL = 4
 _LONG_LIST = 11
 _FEW_COLUMNS, _MANY_COLUMNS = 3, 6
 _MANY_NUMBERS = 20
+# Amounts of money are larger than codes of bands.
+_MOST_INCOME_CODES = 30
 # The mode of a rating scale stands out by this much from equal shares.
 _PEAK = 1.3
 
@@ -78,8 +80,10 @@ def labelled_levels(facts: ColumnFacts) -> Labelled:
     """Return the labelled levels; the answers themselves are the labels where they are texts."""
     labels = facts.telling_labels
     if not labels and facts.numbers is None:
-        labels = {answer: str(answer) for answer in facts.answers}
+        labels = {a: str(a) for a in facts.answers if a not in facts.codes_beyond}
     found = _labelled(labels)
+    if not labels or len(labels) > _MOST_LABELS:
+        return found
     if found.scale is None or found.scale.order is None:
         # A label that no answer has must not hide the scale of the others.
         book = CodeBook(facts.answers)
@@ -115,12 +119,14 @@ def votes_for(facts: ColumnFacts, file: FileEvidence, labelled: Labelled) -> Ite
 def declared_vote(facts: ColumnFacts, file: FileEvidence) -> Iterator[Vote]:
     """Yield the vote of the level that the file declares, with what it is worth in this file."""
     kind = KIND_OF_MEASURE.get(facts.measure)
-    if kind is not None:
-        weight = file.weights.get(facts.measure, 1.0)
+    weight = file.weights.get(facts.measure, 0.0)
+    if kind is not None and weight:
         yield Vote(kind, weight, f"the file declares it {facts.measure}")
 
 
 def _unlabelled(facts: ColumnFacts, labelled: Labelled) -> list[Code]:
+    if not labelled.codes:
+        return list(facts.answers)
     book = CodeBook(labelled.codes)
     usual = set(facts.usual.tolist())
     return [
@@ -151,7 +157,10 @@ def _of_ends(file: FileEvidence, labelled: Labelled, asked: frozenset[str]) -> I
         if "count" in asked:
             yield Vote(_CONTINUOUS, 2.0, "the question asks for a number")
     else:
-        yield Vote(_ORDINAL, 4.0, "whole numbers with labels at the ends of a scale")
+        weight = 1.5 if "count" in asked else 4.0
+        yield Vote(_ORDINAL, weight, "whole numbers with labels at the ends of a scale")
+        if "count" in asked:
+            yield Vote(_CONTINUOUS, 3.0, "the question asks for a number")
 
 
 def _are_amounts(texts: tuple[str, ...], language: str) -> bool:
@@ -172,7 +181,9 @@ def _of_labels(
     n_levels: int,
 ) -> Iterator[Vote]:
     if n_levels <= 2:
-        yield Vote(_NOMINAL, 6.0, f"{n_levels} labelled answers")
+        yield Vote(
+            _NOMINAL, 6.0, "two labelled answers" if n_levels == 2 else "one labelled answer"
+        )
         return
     scale = labelled.scale
     n_sharing = file.n_sharing.get(label_set(facts), 1)
@@ -194,7 +205,7 @@ def _of_labels(
         yield Vote(_NOMINAL, 1.5, f"a list of {n_levels} labels")
     n_categories = _n_categories(labelled.texts, file.languages)
     if n_categories:
-        weight = 3.0 if scale is None else 1.0
+        weight = 3.0 if scale is None or scale.order is None else 1.0
         yield Vote(_NOMINAL, weight, "its labels are categories without an order")
     if "list" in asked and (scale is None or scale.order is None):
         yield Vote(_NOMINAL, 2.0, "the question asks for one of a list")
@@ -246,7 +257,7 @@ def _of_numbers(facts: ColumnFacts, file: FileEvidence, asked: frozenset[str]) -
         yield Vote(_CONTINUOUS, 6.0, "numbers with fractions")
         return
     if n_usual <= 2 and not ("count" in asked and facts.usual.max(initial=0) > 2):
-        yield Vote(_NOMINAL, 4.0, f"{n_usual} different whole numbers")
+        yield Vote(_NOMINAL, 4.0, "two different numbers" if n_usual == 2 else "always one number")
         return
     if "count" in asked:
         yield Vote(_CONTINUOUS, 3.5, "the question asks for a number")
@@ -254,6 +265,8 @@ def _of_numbers(facts: ColumnFacts, file: FileEvidence, asked: frozenset[str]) -
         yield Vote(_NOMINAL, 2.5, "the question asks for one of a list")
     if facts.telling_labels and not any(as_number(code) for code in facts.telling_labels):
         yield Vote(_CONTINUOUS, 1.0, "numbers, of which only zero has a label")
+    if "income" in asked and 3 <= facts.usual.max() <= _MOST_INCOME_CODES:
+        yield Vote(_ORDINAL, 4.0, "a question about income with small codes, as of bands")
     if n_usual > MOST_STEPS:
         weight = 4.0 if n_usual > _MANY_NUMBERS else 2.5
         yield Vote(_CONTINUOUS, weight, f"{n_usual} different whole numbers")
@@ -308,4 +321,5 @@ def _of_texts(facts: ColumnFacts, labelled: Labelled) -> Iterator[Vote]:
     elif scale is not None:
         yield Vote(_NOMINAL, 1.0, _unclear_reason(scale, labelled) + ": give it to make it ordinal")
     else:
-        yield Vote(_NOMINAL, 4.0, f"{n_texts} different texts")
+        reason = f"{n_texts} different texts" if n_texts > 1 else "always one text"
+        yield Vote(_NOMINAL, 4.0, reason)

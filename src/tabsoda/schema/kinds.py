@@ -47,19 +47,22 @@ def guess_kinds(columns: Sequence[ColumnFacts]) -> list[KindGuess]:
 
     What a declared level is worth is found first, on columns that other evidence makes clear.
     """
-    file = gather(columns)
+    undeclared = gather(columns)
+    guesses = [guess_kind(facts, undeclared) for facts in columns]
     declared = {facts.measure for facts in columns}
-    if len(declared) == 1 and len(columns) >= _MANY_COLUMNS:
-        # A program that declares the same level everywhere says nothing.
-        columns = [replace(facts, measure="") for facts in columns]
-    clear = []
-    for facts in columns:
-        if facts.measure:
-            guess = guess_kind(replace(facts, measure=""), file)
-            if guess.confidence is Confidence.CERTAIN:
-                clear.append((facts.measure, guess.kind))
-    file = replace(file, weights=declared_weights(clear))
-    return [guess_kind(facts, file) for facts in columns]
+    if declared == {""} or (len(declared) == 1 and len(columns) >= _MANY_COLUMNS):
+        # A file that declares the same level everywhere says nothing.
+        return guesses
+    clear = [
+        (facts.measure, guess.kind)
+        for facts, guess in zip(columns, guesses, strict=True)
+        if facts.measure and guess.confidence is Confidence.CERTAIN
+    ]
+    file = replace(undeclared, weights=declared_weights(clear))
+    return [
+        guess_kind(facts, file) if facts.measure else guess
+        for facts, guess in zip(columns, guesses, strict=True)
+    ]
 
 
 def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGuess:
@@ -81,7 +84,7 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
     if not facts.levels:
         reason = "guess: no answer at all, nothing to tell the kind by"
         return KindGuess(ColumnKind.CONTINUOUS, (), reason, Confidence.DOUBTFUL)
-    file = file or FileEvidence()
+    file = file or FileEvidence(weights=declared_weights([]))
     labelled = labelled_levels(facts)
     votes = [*votes_for(facts, file, labelled), *declared_vote(facts, file)]
     kind, confidence, reason = _winner(_allowed(votes, facts, labelled))

@@ -23,7 +23,7 @@ STRENGTHS: dict[str, Place] = {
     "very_little": Place(-4.5, -0.6),
     "not_very": Place(-2.4, -0.6),
     "slightly": Place(0.6, 1.5),
-    "less_than_half": Place(0.6, 2.41),
+    "less_than_half": Place(2.41, 2.415),
     "somewhat": Place(1.6, 2.4),
     "moderately": Place(1.6, 3.2),
     "half": Place(2.42, 2.48),
@@ -173,7 +173,7 @@ def _read(items: list[Found | str], quality: str) -> Reading:
     if "unsure" in meant["middle"] and len(poles) != 1 and not is_middle:
         return Reading(None, None, tuple(rest), is_unsure=True)
     if len(poles) == 2:
-        place = _MIDDLE if is_middle or not strengths else Place(-2.4, 2.4)
+        place = _MIDDLE if is_middle or set(strengths) <= {"not"} else Place(-2.4, 2.4)
         return Reading(place, 0, tuple(rest), is_middle)
     if poles:
         # A step of another quality takes the part of a strength: "always wrong".
@@ -202,6 +202,8 @@ def _meaning(found: Found, quality: str) -> tuple[str, ...] | None:
         return ("poles", quality, "down")
     if ("poles", quality, "not_up") in found.meanings:
         return ("poles", quality, "not_up")
+    if not quality and all(meaning[:2] == ("poles", "yes_no") for meaning in found.meanings):
+        return ("filler",)  # "Yes, all of them", "some of them".
     step = by_section.get("steps")
     if step is not None:
         qualities = STEPS[step[1]][0]
