@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.schema.column import Column
 from tabsoda.skips.forward import route
 from tabsoda.skips.rule_checks import require_same_survey
 from tabsoda.skips.rule_set import RuleSet
@@ -97,8 +99,41 @@ def later_gates(rule: SkipRule, table: CodedTable) -> tuple[str, ...]:
     return tuple(gate for gate in rule.gates if table.names.index(gate) > target)
 
 
+def unnamed_answers(rule: SkipRule, columns: Mapping[str, Column]) -> tuple[str, ...]:
+    """Return the gates of which a rule names no answer: all lead past the target, or a skip alone.
+
+    Such a gate often stands for one that the file does not hold, or that comes later.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import ColumnKind
+    >>> from tabsoda.skips.rules import Condition
+    >>> half = Column("half_a", ColumnKind.NOMINAL, (1, 2))
+    >>> rule = SkipRule("r1", "half_b", ((Condition("half_a", (1, 2)),),))
+    >>> unnamed_answers(rule, {"half_a": half})
+    ('half_a',)
+    """
+    conditions = (condition for path in rule.any_of for condition in path)
+    return tuple(
+        dict.fromkeys(
+            condition.column
+            for condition in conditions
+            if (
+                set(condition.levels) == set(columns[condition.column].levels)
+                if condition.levels
+                else not condition.asks_for_answer and not condition.asks_for_missing
+            )
+        )
+    )
+
+
 def flags_of(
-    rule: SkipRule, counts: Counts, *, exact: bool = True, later: tuple[str, ...] = ()
+    rule: SkipRule,
+    counts: Counts,
+    *,
+    exact: bool = True,
+    later: tuple[str, ...] = (),
+    unnamed: tuple[str, ...] = (),
 ) -> tuple[Flag, ...]:
     """Say why a rule deserves a second look.
 
@@ -110,6 +145,8 @@ def flags_of(
         Name numbers; False where they are hidden.
     later : tuple of str
         Gates that come after the target in the file; see :func:`later_gates`.
+    unnamed : tuple of str
+        Gates of which no answer is named; see :func:`unnamed_answers`.
     """
     flags = []
     if later:
@@ -126,6 +163,12 @@ def flags_of(
     if rule.rivals:
         others = ", ".join(" and ".join(rival.gates) for rival in rule.rivals)
         flags.append(Flag("rivals", f"Other conditions fit as well: {others}."))
+    if unnamed:
+        text = (
+            f"No answer of {', '.join(unnamed)} is named. The gate may be a question or a form"
+            " that is not in the file, or that comes later."
+        )
+        flags.append(Flag("no answer named", text))
     if rule.extended_from is not None:
         text = f"Found on {rule.extended_from} and extended to this question."
         flags.append(Flag("extension", text))

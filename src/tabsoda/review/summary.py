@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tabsoda.errors import InputError
-from tabsoda.review.findings import Examined, flags_of, later_gates
+from tabsoda.review.findings import Examined, flags_of, later_gates, unnamed_answers
 from tabsoda.review.patterns import example_patterns
 from tabsoda.review.small_cells import hide_small
 from tabsoda.schema.column import Column
@@ -82,7 +82,13 @@ def _rule(rule: SkipRule, rules: RuleSet, examined: Examined, below: int) -> dic
         "coverage": counts.fired_blank / counts.blank if exact and counts.blank else None,
         "flags": [
             asdict(flag)
-            for flag in flags_of(rule, counts, exact=exact, later=later_gates(rule, examined.table))
+            for flag in flags_of(
+                rule,
+                counts,
+                exact=exact,
+                later=later_gates(rule, examined.table),
+                unnamed=unnamed_answers(rule, columns),
+            )
         ],
     }
 

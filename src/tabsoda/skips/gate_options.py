@@ -2,7 +2,8 @@
 
 "WORRYD is skipped when WORRYB was answered" fits as well as "when FORM is 1" where one form was
 asked WORRYB and the other WORRYD. A condition that names some of a gate's answers says why a
-question is skipped; one that holds whatever was answered only says who else was asked.
+question is skipped; one that holds whatever was answered only says who else was asked. Reasons
+such as "refused" count as answers here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.skips.predictors import FIRST_ANSWER, CellCodes, GateSet
+from tabsoda.skips.predictors import CellCodes, GateSet
 from tabsoda.skips.single_gate import GateCounts, gate_sets, pays, per_gate, pure_codes
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ class Scored:
 def scored(search: TargetSearch, counts: GateCounts, pure: NDArray[np.bool_]) -> Scored:
     """Sum up the marked codes of every gate."""
     codes, target = search.codes, search.target
-    answers = search.gates.answers[: len(pure)]
-    inside, outside = pure & answers, ~pure & answers
+    replies = search.gates.replies[: len(pure)]
+    inside, outside = pure & replies, ~pure & replies
     other = pays(
         per_gate(codes, target, counts.blank * outside),
         per_gate(codes, target, counts.asked * outside),
@@ -167,7 +168,7 @@ def _score_of(codes: CellCodes, own: GateSet, counts: GateCounts, cost: float) -
 
 def _names_answers(search: TargetSearch, own: GateSet, counts: GateCounts) -> bool:
     part = search.codes.own(own.gate)
-    blank, asked = counts.blank[part][FIRST_ANSWER:], counts.asked[part][FIRST_ANSWER:]
-    inside = own.member[FIRST_ANSWER:]
-    other = pays(blank[~inside].sum(), asked[~inside].sum(), search.max_share)
+    blank, asked, replies = counts.blank[part], counts.asked[part], search.gates.replies[part]
+    inside, outside = own.member & replies, ~own.member & replies
+    other = pays(blank[outside].sum(), asked[outside].sum(), search.max_share)
     return bool(blank[inside].sum() >= search.settings.min_support and other < 0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.schema.column import ColumnKind
-from tabsoda.skips.predictors import FIRST_ANSWER, CellCodes
+from tabsoda.skips.predictors import SKIPPED, UNKNOWN, CellCodes
 from tabsoda.skips.settings import PuritySettings
 from tabsoda.table import CodedTable
 
@@ -24,12 +24,13 @@ class GateCodes:
     ----------
     usable : ndarray of bool
         Codes of columns that may be gates.
-    answers : ndarray of bool
-        Codes that are answers, as opposed to states such as skipped.
+    replies : ndarray of bool
+        Answers, and reasons such as "refused": codes of those who were asked, as opposed to
+        skipped and blank.
     """
 
     usable: NDArray[np.bool_]
-    answers: NDArray[np.bool_]
+    replies: NDArray[np.bool_]
 
     @classmethod
     def of(cls, codes: CellCodes, refused: dict[int, str]) -> GateCodes:
@@ -38,7 +39,7 @@ class GateCodes:
         column_of = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(codes.start[-1]) - codes.start[column_of]
         usable = ~np.isin(column_of, list(refused))
-        return cls(usable, np.asarray(place >= FIRST_ANSWER))
+        return cls(usable, np.asarray((place != UNKNOWN) & (place != SKIPPED)))
 
 
 def refused_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]:
