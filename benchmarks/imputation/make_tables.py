@@ -2,11 +2,11 @@
 
     python benchmarks/imputation/make_tables.py
 
-Reads benchmarks/imputation/results/*.json, benchmarks/miner/results.json and
-benchmarks/engine/two_cores.json; writes docs/tables/ and fills the markers
-`<!-- table: STUDY/TABLE --> ... <!-- end -->` of docs/results.md and README.md, and what stands
-between `<!-- results:begin -->` and `<!-- results:end -->`: the mined skips by the default screen,
-and the mean over the surveys of the main studies.
+Reads benchmarks/imputation/results/*.json, benchmarks/miner/results.json,
+benchmarks/miner/true_gates.json and benchmarks/engine/two_cores.json; writes docs/tables/ and fills
+the markers `<!-- table: STUDY/TABLE --> ... <!-- end -->` of docs/results.md and README.md, and what
+stands between `<!-- results:begin -->` and `<!-- results:end -->`: the mined skips by the default
+screen, and the mean over the surveys of the main studies.
 """
 
 import json
@@ -27,9 +27,11 @@ from tabsoda.evaluation.tables import miner_table
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "imputation" / "results"
 MINER = ROOT / "benchmarks" / "miner" / "results.json"
+TRUE_GATES = ROOT / "benchmarks" / "miner" / "true_gates.json"
 TWO_CORES = ROOT / "benchmarks" / "engine" / "two_cores.json"
 TABLES = ROOT / "docs" / "tables"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
+SIDES = ("before", "after")
 # What the README shows of the studies.
 MAIN = ("standard/mar-mean", "few/mar-mean")
 BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->"
@@ -42,6 +44,10 @@ def main() -> None:
         miner = miner_table(json.loads(MINER.read_text(encoding="utf-8"))["runs"])
         tables["miner"] = miner
         _write("miner", [miner])
+    if TRUE_GATES.is_file():
+        gates = true_gates_table(json.loads(TRUE_GATES.read_text(encoding="utf-8")))
+        tables["true_gates"] = gates
+        _write("true_gates", [gates])
     if TWO_CORES.is_file():
         tables["two_cores"] = two_cores_table(json.loads(TWO_CORES.read_text(encoding="utf-8")))
     for path in sorted(RESULTS.glob("*.json")):
@@ -96,6 +102,34 @@ def median_table(cells: Iterable[dict[str, Any]], ours: str = "TabSODA") -> Tabl
     header += ("Its MACE by median", f"{ours}'s by median")
     note = f"Means over surveys and three mechanisms; {ours}'s MACE by median is {target:.3f}."
     return Table("Ordinal distance by the median", header, tuple(rows), note, left=1)
+
+
+def true_gates_table(document: Mapping[str, Any]) -> Table:
+    """Lay out how many rules name the questionnaire's gate, before and after."""
+    before, after = ({run["survey"]: run for run in document[side]["runs"]} for side in SIDES)
+    rows = []
+    for name, run in after.items():
+        entries = [Entry(name)]
+        for one in (before[name], run):
+            share = one["true"] / max(one["judged"], 1)
+            entries += [Entry(f"{one['true']} of {one['judged']}"), Entry(f"{share:.2f}")]
+            entries += [Entry(f"{one['precision']:.3f}"), Entry(f"{one['recall']:.3f}")]
+        rows.append((*entries, Entry(str(run["with_rivals"]))))
+    header: tuple[str, ...] = ("Survey",)
+    for side in SIDES:
+        header += (f"True gates, {side}", "Share", "Prec.", "Rec.")
+    note = (
+        "Rules that name only gates of their target, among rules whose target has its gate in the"
+        " file; precision and recall of the cells. Names in split_forms end with the item"
+        " nonresponse in per cent."
+    )
+    return Table(
+        "Rules that name the questionnaire's gate",
+        (*header, "Rules with rivals"),
+        tuple(rows),
+        note,
+        left=1,
+    )
 
 
 def two_cores_table(document: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:

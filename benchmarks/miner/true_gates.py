@@ -1,8 +1,9 @@
 """How many mined rules name the questionnaire's own gate, before and after a change of the miner.
 
-    python benchmarks/miner/true_gates.py [--before PATH] [--surveys NAME ...]
+    python benchmarks/miner/true_gates.py [--before PATH] [--surveys NAME ...] [--variants]
 
-``--before`` is a checkout of an earlier version, whose ``src`` is measured first. Writes
+``--before`` is a checkout of an earlier version, whose ``src`` is measured first. ``--variants``
+measures the settings that were not taken on the public surveys, and nothing else. Writes
 true_gates.json beside this file: numbers and names of columns, no data. The gates of the public
 surveys are in true_gates.toml; the surveys are looked for as in run.py. Made-up questionnaires,
 whose gates are planted, are measured beside them.
@@ -34,6 +35,11 @@ SURVEYS = (
 )
 # Made up: split forms at three rates of item nonresponse, and the survey of the package.
 MADE = ("split_forms_0", "split_forms_0.2", "split_forms_3", "embedded")
+VARIANTS: dict[str, dict[str, float]] = {
+    "exception_cost = 2": {"exception_cost": 2.0},
+    "exception_cost = 10": {"exception_cost": 10.0},
+    "answer_tolerance = 0.02": {"answer_tolerance": 0.02},
+}
 # Mining takes seconds, so the shortest of a few runs is what it costs.
 REPEATS = 3
 
@@ -119,17 +125,20 @@ def made(name: str) -> tuple[Any, Any, Truth]:
     return table, reference, gates_of({"planted": groups})
 
 
-def measure(name: str) -> dict[str, Any]:
-    """Mine one survey with the installed version."""
+def measure(name: str, changes: dict[str, float] | None = None) -> dict[str, Any]:
+    """Mine one survey with the installed version, with some settings changed."""
     from tabsoda.evaluation.skip_metrics import skip_metrics
     from tabsoda.skips.miner import SkipMiner
     from tabsoda.skips.rule_set import RuleSet
+    from tabsoda.skips.settings import MinerSettings
+
+    settings = MinerSettings().with_purity(**(changes or {}))
 
     table, reference, truth = made(name) if name in MADE else public(name)
     seconds = []
     for _ in range(REPEATS):
         started = time.process_time()
-        mined = SkipMiner().mine(table)
+        mined = SkipMiner(settings).mine(table)
         seconds.append(time.process_time() - started)
     rules = RuleSet.from_mined(mined, table.columns).table()
     cells = skip_metrics(mined.states.skipped, reference, ~table.states.answered)["all_cells"]
@@ -165,6 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--before", type=Path)
     parser.add_argument("--surveys", nargs="+", default=[*SURVEYS, *MADE])
+    parser.add_argument("--variants", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -172,12 +182,29 @@ def main() -> None:
         return
     path = HERE / "true_gates.json"
     record = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if options.variants:
+        record["variants"] = {name: variant(changes) for name, changes in VARIANTS.items()}
+    else:
+        compare(options.before, options.surveys, record)
+    record["machine"] = machine()
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def variant(changes: dict[str, float]) -> dict[str, Any]:
+    """Measure the public surveys with some settings changed."""
+    runs = [measure(name, changes) for name in SURVEYS]
+    cells = {run["survey"]: [run["precision"], run["recall"]] for run in runs}
+    return totals(runs) | {"precision_and_recall": cells}
+
+
+def compare(before: Path | None, surveys: list[str], record: dict[str, Any]) -> None:
+    """Measure this version, and an earlier one where it is given, and put both on record."""
     versions = {"after": HERE.parents[1]}
-    if options.before is not None:
-        versions = {"before": options.before.resolve()} | versions
+    if before is not None:
+        versions = {"before": before.resolve()} | versions
     # The versions take turns, so that a busy machine slows both.
     runs: dict[str, list[dict[str, Any]]] = {version: [] for version in versions}
-    for name in options.surveys:
+    for name in surveys:
         for version, source in versions.items():
             run = run_with(source, name)
             runs[version].append(run)
@@ -189,12 +216,13 @@ def main() -> None:
                 f"{run['cpu_seconds']:.1f} s",
                 flush=True,
             )
-    for version, measured in runs.items():
+    for version, new in runs.items():
+        known = {run["survey"]: run for run in record.get(version, {}).get("runs", [])}
+        known |= {run["survey"]: run for run in new}
+        measured = [known[name] for name in (*SURVEYS, *MADE) if name in known]
         real = [run for run in measured if run["survey"] not in MADE]
         invented = [run for run in measured if run["survey"] in MADE]
         record[version] = {"public": totals(real), "made": totals(invented), "runs": measured}
-    record["machine"] = machine()
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
