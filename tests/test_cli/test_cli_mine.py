@@ -303,3 +303,13 @@ def test_a_mask_is_written_by_its_ending_and_read_again(survey, capsys):
     assert caught.value.code == 2
     assert ".parquet or .csv" in " ".join(capsys.readouterr().err.split())
     assert not (survey / "mask.xlsx").exists()
+
+
+def test_labels_that_repeat_the_name_of_their_question_show_it_once(survey, capsys):
+    schema = json.loads((survey / "schema.json").read_text())
+    schema[1]["label"] = "AMOUNT. How many a day?"
+    (survey / "schema.json").write_text(json.dumps(schema))
+    _mine(survey)
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "How many a day?" in line]
+    assert "AMOUNT" not in line
+    assert "amount" in line

@@ -115,5 +115,9 @@ def test_missing_gates_are_explained_only_where_draws_follow_rules(hostile, host
 
     assert said not in paragraph(hostile, hostile_rules)
     followed = replace(hostile, routing=RoutingRecord())
-    assert said in paragraph(followed, hostile_rules)
+    assert f"{said} and then skips or imputes the questions that depend on it. " in paragraph(
+        followed, hostile_rules
+    )
+    settled = replace(hostile, routing=RoutingRecord(followers=10, skipped=(3, 5)))
+    assert "(10 cells, of which on average 4 were skipped)" in paragraph(settled, hostile_rules)
     assert said not in paragraph(followed)

@@ -235,7 +235,7 @@ def test_the_command_follows_records_and_tells(folder, capsys, survey):
     manifest = json.loads((folder / "out" / "manifest.json").read_text(encoding="utf-8"))
     routing = manifest["routing"]
     assert (routing["policy"], manifest["options"]["gate_policy"]) == ("follow", "follow")
-    assert f"{sum(routing['skipped']) / 2:,.0f} a draw were settled" in text.replace("\n  ", " ")
+    assert f"{sum(routing['skipped']) / 2:,.0f} per draw were settled" in text.replace("\n  ", " ")
     before = _checked(survey.to_frame(), survey).n_answered_although_skipped
     for number in ("001", "002"):
         frame = pl.read_parquet(folder / "out" / "imputations" / f"{number}.parquet")

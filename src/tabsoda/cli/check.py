@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
-from tabsoda.cli.rule_text import columns, one_line, paragraph
+from tabsoda.cli.rule_text import columns, one_line, paragraph, without_name
 
 if TYPE_CHECKING:
     from tabsoda.skips.checking import CheckResult
@@ -57,7 +57,7 @@ def check(
         emit_json({"source": source.source or data.name, **result.to_dict()})
         return
     console = output()
-    labels = {column.name: column.label for column in source.schema}
+    labels = {column.name: without_name(column.label, column.name) for column in source.schema}
     for line in _report(result, labels, source.source or data.name, console.width):
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
 

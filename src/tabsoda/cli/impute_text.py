@@ -143,20 +143,20 @@ def _unresolved_text(count: int) -> list[str]:
     if not count:
         return []
     text = (
-        f"{count:,} of them are unresolved: they hang on a missing answer. Each draw imputes that"
+        f"{count:,} of them are unresolved: they depend on a missing answer. Each draw imputes that"
         " answer first, and then skips or imputes them, as the rules say."
     )
     return [paragraph(text, output().width)]
 
 
 def _routing_text(routing: RoutingRecord | None) -> str:
-    """Say what following the rules did; nothing where nothing hung on a missing gate.
+    """Say what following the rules did; nothing where nothing depends on a missing gate.
 
     Examples
     --------
     >>> from tabsoda.routing import RoutingRecord
     >>> print(_routing_text(RoutingRecord(gates=3, followers=10, skipped=(3, 5))))
-    Routing: 10 cells hung on 3 missing gates; on average 4 a draw were settled as skipped.
+    Routing: 10 cells depend on 3 missing gates; on average 4 per draw were settled as skipped.
     >>> print(_routing_text(RoutingRecord(left_missing={("ever", "r07"): 1}))[-84:])
     1 cell stays missing: no answer agrees with what was answered and with the rule r07.
     """
@@ -168,17 +168,17 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     skipped = routing.mean_skipped if routing.skipped else routing.skipped_in_point
     # Those of absent respondents are skipped in every draw, and told apart.
     skipped -= routing.withheld
-    how = "on average {:,.0f} a draw were" if routing.skipped else "{:,.0f} were"
+    how = "on average {:,.0f} per draw were" if routing.skipped else "{:,.0f} were"
     text = (
-        f"Routing: {routing.followers:,} cells hung on {routing.gates:,} missing gates;"
+        f"Routing: {routing.followers:,} cells depend on {routing.gates:,} missing gates;"
         f" {how.format(skipped)} settled as skipped."
     )
     if routing.withheld:
         text += f" {routing.withheld:,} cells of respondents who were not there, too."
     if kept:
         text += (
-            f" On average {kept:,.0f} answers a draw are kept although the drawn gate leads past"
-            " them: they were asked after the gate was refused."
+            f" On average {kept:,.1f} answers per draw are kept although the drawn gate leads past"
+            " them: they were given after the gate was refused."
         )
     if routing.left_missing:
         rules = sorted({rule for _, rule in routing.left_missing})

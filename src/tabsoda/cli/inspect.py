@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.rule_text import without_name
 
 _FLAGS_SHOWN = 8
 # A wrong role loses a question, so every guess is shown.
@@ -166,23 +167,39 @@ def _reason_keys(variables: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def _table(variables: list[dict[str, Any]], keys: dict[str, str], width: int) -> Iterator[str]:
-    longest = max(len(variable["name"]) for variable in variables)
-    name_width = max(len("variable"), min(_NAME_WIDTH, longest))
+    name_width = _name_width([variable["name"] for variable in variables], width)
     label_width = max(0, width - name_width - 55)
     heading = ("variable", "kind", "levels", "answered", "missing", "skipped", "")
     yield _row(heading, name_width)
     for variable in variables:
         key = keys.get(_generic(variable["reason"]), "")
         mark = _MARKS.get(variable["confidence"], "")
+        label = without_name(variable["label"], variable["name"])
         counts = [f"{variable[state]:,}" if state in variable else "" for state in heading[3:6]]
         cells = (
             _short(variable["name"], name_width),
             variable["kind"] or variable["role"],
             str(len(variable["levels"]) or ""),
             *counts,
-            f"{key + mark:<5}{_short(variable['label'], label_width)}",
+            f"{key + mark:<5}{_short(label, label_width)}",
         )
         yield _row(cells, name_width)
+
+
+def _name_width(names: list[str], width: int) -> int:
+    """Return how much of the names to show: enough to tell them apart, where there is room.
+
+    Examples
+    --------
+    >>> _name_width(["age", "a_long_name_of_a_question"], 80)
+    18
+    >>> _name_width(["trust_in_institutions_1", "trust_in_institutions_2"], 80)
+    23
+    """
+    shown = max(len("variable"), min(_NAME_WIDTH, max(map(len, names))))
+    while len({_short(name, shown) for name in names}) < len(set(names)) and shown < width - 55:
+        shown += 1
+    return shown
 
 
 def _row(cells: tuple[str, ...], name_width: int) -> str:

@@ -35,6 +35,19 @@ def one_line(text: str, width: int | None = None) -> str:
     return text
 
 
+def without_name(label: str, name: str) -> str:
+    """Drop the column's own name where a label begins with it.
+
+    Examples
+    --------
+    >>> without_name("VOTED_W78. Did you vote?", "VOTED_W78"), without_name("Age group", "Age")
+    ('Did you vote?', 'Age group')
+    """
+    rest = label[len(name) :] if label.lower().startswith(name.lower()) else ""
+    found = re.match(r"\s*[.:)\-]+\s+(?=\S)", rest)
+    return rest[found.end() :] if found else label
+
+
 def paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> str:
     """Wrap a text, with its later lines indented a little more."""
     return textwrap.fill(
@@ -74,7 +87,7 @@ def rules_text(
     """
     for group in groups:
         yield paragraph(f"When {reasons_text(group[0], known)}:", width)
-        yield from (_target_line(rule, known[rule.target].label, width) for rule in group)
+        yield from (_target_line(rule, known, width) for rule in group)
 
 
 def rules_heading(width: int) -> str:
@@ -105,8 +118,8 @@ def rivals_text(rules: RuleSet, width: int, limit: int = 10) -> list[str]:
     return [*lines, ""]
 
 
-def _target_line(rule: SkipRule, label: str, width: int) -> str:
-    counts = rule.evidence
+def _target_line(rule: SkipRule, known: Mapping[str, Column], width: int) -> str:
+    counts, label = rule.evidence, without_name(known[rule.target].label, rule.target)
     return _target_row(
         rule.identifier,
         rule.target,

@@ -136,10 +136,11 @@ def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any
     clashing = [one["rule"] for one in rules if one["left_missing"] is None or one["left_missing"]]
     if clashing:
         count = conflicts["left_missing"]  # type: ignore[index]
+        one = len(clashing) == 1
         yield _flag(
             f"{'Some' if count is None else f'{count:,}'} cells were left missing because no answer"
-            f" is consistent with the observed answers and the rules {_names(clashing)}: check"
-            " whether these rules are correct.",
+            f" is consistent with the observed answers and {'the rule' if one else 'the rules'}"
+            f" {_names(clashing)}: check whether {'it is' if one else 'they are'} correct.",
             "conflicts",
         )
     if conflicts and conflicts["policy"] == "keep" and any(conflicts["counts"].values()):

@@ -10,6 +10,7 @@ import numpy as np
 
 from tabsoda._version import __version__
 from tabsoda.imputations.imputations import Imputations
+from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.column import Reason
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import RuleStatus, SkipRule
@@ -183,9 +184,18 @@ def _skip_sentences(
     if active and result.routing is not None and result.routing.policy == "follow":
         sentences.append(
             "Where the answer that decides on a skip was itself missing, each completed table"
-            " imputes that answer first and then skips or imputes the questions that depend on it."
+            " imputes that answer first and then skips or imputes the questions that depend on it"
+            f"{_settled(result.routing)}."
         )
     return sentences
+
+
+def _settled(routing: RoutingRecord) -> str:
+    """Say how many cells were skipped in some tables and imputed in others; may be nothing."""
+    if not routing.followers or not routing.skipped:
+        return ""
+    skipped = routing.mean_skipped - routing.withheld
+    return f" ({routing.followers:,} cells, of which on average {skipped:,.0f} were skipped)"
 
 
 def _has_coded_skips(table: CodedTable) -> bool:
