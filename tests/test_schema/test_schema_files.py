@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabsoda.errors import InputError
-from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
+from tabsoda.schema import Column, ColumnKind, ColumnRole, Confidence, Reason, Schema
+from tabsoda.schema.codes import plain
 from tabsoda.schema.files import load_schema, save_schema
 from tabsoda.schema.json_form import parse_json_list
 from tabsoda.schema.toml_form import format_toml, parse_description
@@ -20,7 +21,8 @@ codes = st.one_of(
 @st.composite
 def columns(draw, code=codes):
     kind = draw(st.sampled_from(ColumnKind))
-    pool = draw(st.lists(code, unique=True, max_size=8))
+    # 0 and "0" are one code.
+    pool = draw(st.lists(code, unique_by=lambda c: str(plain(c)), max_size=8))
     cut = draw(st.integers(0, len(pool))) if kind is not ColumnKind.CONTINUOUS else 0
     return Column(
         draw(names),
@@ -32,6 +34,7 @@ def columns(draw, code=codes):
         draw(st.sampled_from(ColumnRole)),
         draw(texts),
         draw(texts),
+        draw(st.none() | st.sampled_from(Confidence)),
     )
 
 
@@ -57,6 +60,7 @@ def test_json_comes_back_unchanged(tmp_path_factory, schema):
     for before, after in zip(schema, again, strict=True):
         assert (before.name, before.kind, before.levels) == (after.name, after.kind, after.levels)
         assert before.level_labels == after.level_labels
+        assert before.confidence is after.confidence
         assert set(before.special_codes) == set(after.special_codes)
         for code, reason in before.special_codes.items():
             # "Missing" without a reason takes the one its label tells.
