@@ -5,8 +5,8 @@
 Reads benchmarks/imputation/results/*.json, benchmarks/miner/results.json,
 benchmarks/miner/true_gates.json and benchmarks/engine/two_cores.json; writes docs/tables/ and fills
 the markers `<!-- table: STUDY/TABLE --> ... <!-- end -->` of docs/results.md and README.md, and
-what stands between `<!-- results:begin -->` and `<!-- results:end -->`: the mined skips by the default
-screen, and the mean over the surveys of the main studies.
+what stands between `<!-- results:begin -->` and `<!-- results:end -->`: the mined skips by the
+default screen, and the mean over the surveys of the main studies.
 """
 
 import json

@@ -14,7 +14,7 @@ from tabsoda.skips.predictors import GateSet
 from tabsoda.skips.purity import FoundRule, TargetRules
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.settings import MinerSettings, PuritySettings
-from tabsoda.skips.usable_gates import refused_gates
+from tabsoda.skips.usable_gates import unusable_gates
 from tabsoda.table import CodedTable
 
 MINER = Path(__file__).parents[2] / "benchmarks" / "miner"
@@ -84,18 +84,18 @@ def test_which_columns_can_be_gates_is_a_setting():
         (nominal("KEY", 200), nominal("STATE", 40), nominal("ANSWER", 10)),
         np.column_stack([key, key % 40, key % 10]),
     )
-    assert list(refused_gates(table, PuritySettings())) == [0, 1]
-    assert list(refused_gates(table, PuritySettings(min_level_size=5))) == [0]
-    assert not refused_gates(table, PuritySettings(min_level_size=1, max_gate_levels=200))
+    assert list(unusable_gates(table, PuritySettings())) == [0, 1]
+    assert list(unusable_gates(table, PuritySettings(min_level_size=5))) == [0]
+    assert not unusable_gates(table, PuritySettings(min_level_size=1, max_gate_levels=200))
     # Ten answers or fewer are a question, however few respondents there are.
     few = PuritySettings(max_gate_levels=2, min_level_size=100)
-    assert list(refused_gates(table, few)) == [0, 1]
+    assert list(unusable_gates(table, few)) == [0, 1]
 
 
 def test_an_ordered_question_of_many_answers_can_be_a_gate():
     age = Column("AGE", ColumnKind.ORDINAL, tuple(range(60)))
     table = CodedTable.from_values((age,), (np.arange(300.0) % 60)[:, None])
-    assert not refused_gates(table, PuritySettings())
+    assert not unusable_gates(table, PuritySettings())
 
 
 def test_a_follower_of_a_follower_keeps_its_nearer_gate():

@@ -104,7 +104,7 @@ class GateChoice:
             if not self._explains_as_much(proposed, rules, blank):
                 proposed = rules.rules
             self.chosen[target] = proposed
-            fires = self._fires(proposed, blank)
+            fires = self._fires(proposed)
             self.codes.mark_skipped(target, fires & blank)
             result[target] = self._with_evidence(proposed, rules, blank)
         return result
@@ -118,14 +118,12 @@ class GateChoice:
     def _traced(self, rule: FoundRule, blank: NDArray[np.bool_]) -> list[FoundRule]:
         """Name the gates behind a question that was itself skipped, where they explain as much."""
         for index, condition in enumerate(rule.path):
-            behind = self.chosen.get(condition.gate)
-            if not behind or not _only_skipped(condition):
+            if not _only_skipped(condition):
                 continue
             rest = rule.path[:index] + rule.path[index + 1 :]
-            parts = [FoundRule(joined(rest, part.path), []) for part in behind]
             parts = [
-                FoundRule(part.path, [joined(rest, option) for option in source.options])
-                for part, source in zip(parts, behind, strict=True)
+                FoundRule(joined(rest, part.path), [joined(rest, path) for path in part.options])
+                for part in self.chosen.get(condition.gate, [])
             ]
             parts = [part for part in parts if self._passes(part.path, blank)]
             if parts and self._as_good(parts, rule, condition.gate, blank):
@@ -141,7 +139,7 @@ class GateChoice:
         exceptions of the fellow's rules, and no reason to name the fellow.
         """
         own = self.codes.all_hold(rule.path)
-        fires = self._fires(parts, blank)
+        fires = self._fires(parts)
         slack = self.settings.gain_tolerance * int((own & blank).sum())
         lost = int((own & blank & ~fires).sum())
         exceptions = int((fires & ~own & ~blank & ~self.asked[:, fellow]).sum())
@@ -153,8 +151,8 @@ class GateChoice:
         enough = counts.fired_blank >= self.settings.min_support
         return bool(enough and is_pure(counts.fired_blank, counts.fired_asked, max_share))
 
-    def _fires(self, rules: list[FoundRule], blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        fires = np.zeros(len(blank), dtype=bool)
+    def _fires(self, rules: list[FoundRule]) -> NDArray[np.bool_]:
+        fires = np.zeros(len(self.asked), dtype=bool)
         for rule in rules:
             fires |= self.codes.all_hold(rule.path)
         return fires
@@ -175,7 +173,7 @@ class GateChoice:
         self, proposed: list[FoundRule], found: TargetRules, blank: NDArray[np.bool_]
     ) -> bool:
         before = found.fires & blank
-        lost = int((before & ~self._fires(proposed, blank)).sum())
+        lost = int((before & ~self._fires(proposed)).sum())
         return lost <= self.settings.answer_tolerance * int(before.sum())
 
     def _with_evidence(

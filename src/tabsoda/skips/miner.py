@@ -20,7 +20,7 @@ from tabsoda.skips.recounting import recounted, screen_of
 from tabsoda.skips.rules import Rival, SkipRule, targets_of
 from tabsoda.skips.screening import evidence
 from tabsoda.skips.settings import MinerSettings, PuritySettings
-from tabsoda.skips.usable_gates import GateCodes, refused_gates
+from tabsoda.skips.usable_gates import GateCodes, unusable_gates
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
@@ -168,10 +168,10 @@ def mine_by_purity(
 ) -> tuple[SkipRule, ...]:
     """Run the default screen over all columns and return its rules."""
     codes = CellCodes(table, settings.max_bins)
-    refused = refused_gates(table, settings)
-    for place, why in refused.items():
+    unusable = unusable_gates(table, settings)
+    for place, why in unusable.items():
         events.add("skips", "column not used as a gate", column=table.names[place], detail=why)
-    gates = GateCodes.of(codes, refused)
+    gates = GateCodes.of(codes, unusable)
     found: dict[int, TargetRules] = {}
     for target, name in enumerate(table.names):
         blank = ~asked[:, target]

@@ -33,16 +33,16 @@ class GateCodes:
     replies: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, codes: CellCodes, refused: dict[int, str]) -> GateCodes:
+    def of(cls, codes: CellCodes, unusable: dict[int, str]) -> GateCodes:
         """Return the codes of a table, given the columns that may not be gates."""
         sizes = np.diff(codes.start)
         column_of = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(codes.start[-1]) - codes.start[column_of]
-        usable = ~np.isin(column_of, list(refused))
+        usable = ~np.isin(column_of, list(unusable))
         return cls(usable, np.asarray((place != UNKNOWN) & (place != SKIPPED)))
 
 
-def refused_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]:
+def unusable_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]:
     """Return the columns that may not be gates, with the reason.
 
     A key or an interviewer number has so many values that some of them fit any blanks. A real
@@ -58,10 +58,10 @@ def refused_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]
     >>> from tabsoda.schema import Column
     >>> key = Column("key", ColumnKind.NOMINAL, tuple(range(100)))
     >>> table = CodedTable.from_values((key,), np.arange(100.0)[:, None])
-    >>> refused_gates(table, PuritySettings())
+    >>> unusable_gates(table, PuritySettings())
     {0: '100 different answers of 100 respondents'}
     """
-    refused = {}
+    unusable = {}
     for place, column in enumerate(table.columns):
         answers = table.values[table.states.answered[:, place], place]
         if column.kind is ColumnKind.ORDINAL or len(answers) < _FEW_ANSWERS:
@@ -73,5 +73,5 @@ def refused_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]
         else:
             too_many = distinct > settings.max_distinct_share * len(answers)
         if too_many:
-            refused[place] = f"{distinct:,} different answers of {len(answers):,} respondents"
-    return refused
+            unusable[place] = f"{distinct:,} different answers of {len(answers):,} respondents"
+    return unusable
