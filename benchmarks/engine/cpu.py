@@ -28,7 +28,8 @@ from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.em.cost import estimate_cost, matrix_rate
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.engine import Engine
-from tabsoda.em.operations import network_weights, passes_per_chain
+from tabsoda.em.operations import network_weights, passes_per_chain, planned_threads
+from tabsoda.em.stage_work import TableSize
 from tabsoda.em.working_table import WorkingTable, canonical_order
 from tabsoda.evaluation.imputation_metrics import score_estimates
 from tabsoda.events import EventLog
@@ -169,10 +170,8 @@ def main() -> None:
     passes = 2 if settings.training.low_noise_pass else 1
     step = sum(r["training_seconds"] for r in rounds) / sum(r["steps"] for r in rounds)
     floor = 6.0 * weights * batch * passes / rate
-    incomplete = int(table.states.missing.any(axis=1).sum())
-    told = estimate_cost(
-        settings, *table.shape, incomplete, engine.model.codec.layout.n_coordinates, N_DRAWS, CPU
-    )
+    threads = planned_threads(settings, table.columns, table.shape[0], CPU)
+    told = estimate_cost(settings, TableSize.of(table), N_DRAWS, CPU, threads=threads)
     peer_seconds, filled = time_peer(table, options.threads)
     print(f"peer {peer_seconds:.1f} s", flush=True)
     methods = {

@@ -185,7 +185,41 @@ def medians(result: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-SECTIONS: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
+def threads(result: dict[str, Any]) -> str:
+    """Return what threads cost, one table and quality in each row."""
+    rows = [
+        ["", "one thread, s", "as installed, s", "as installed, CPU", "before, s", "before, CPU"]
+    ]
+    for case in result["cases"]:
+        beside = ", beside a busy process" if case["busy_neighbour"] else ""
+        one, ratios = case["versions"]["one thread"], case["over_one_thread"]
+        numbers = [f"{one['least_seconds']:.1f}"]
+        for version in ("as installed", "before"):
+            found = case["versions"].get(version)
+            numbers += [
+                f"{found['least_seconds']:.1f}" if found else "",
+                f"{ratios[version]['least_cpu_seconds']:.2f}" if found else "",
+            ]
+        rows.append([f"{case['quality']}, {case['table']}{beside}", *numbers])
+    same = (
+        "All draws were" if all(c["same_draws"] for c in result["cases"]) else "Not all draws were"
+    )
+    facts = f"{result['cores']} cores. {same} the same to the bit.\n"
+    return f"{facts}\n{table(rows)}"
+
+
+def announced(result: list[dict[str, Any]]) -> str:
+    """Return announced and taken time and memory."""
+    rows = [["", "announced, s", "taken, s", "ratio", "announced, MB", "taken, MB", "ratio"]]
+    for run in result:
+        seconds = (f"{run[key]:.0f}" for key in ("announced_seconds", "taken_seconds"))
+        memory = (f"{run[key]:,}" for key in ("announced_mb", "taken_mb"))
+        ratios = (f"{run[key]:.2f}" for key in ("seconds_ratio", "memory_ratio"))
+        rows.append([run["case"], *seconds, next(ratios), *memory, next(ratios)])
+    return table(rows)
+
+
+SECTIONS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gpu": ("gpu_path.json", gpu),
     "best": ("gpu_best.json", best),
     "step": ("gpu_step.json", step),

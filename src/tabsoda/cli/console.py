@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from tabsoda.cli.progress_lines import progress_lines
 from tabsoda.errors import TabSODAError
 
 # A step reports how much of it is done and how much there is: report(done, total, what).
@@ -35,16 +36,13 @@ def emit_json(content: Any) -> None:
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
-def _silent(done: int, total: int, what: str = "") -> None:
-    """Report nothing."""
-
-
 @contextmanager
 def progress(description: str) -> Iterator[Report]:
-    """Show a bar with the time left on stderr while the block runs; silent when not a terminal."""
+    """Show on stderr how far the block is: a bar on a terminal, elsewhere a line every minute."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
-        yield _silent
+        with progress_lines(description) as report_lines:
+            yield report_lines
         return
     columns = (
         TextColumn("{task.description}"),

@@ -122,21 +122,21 @@ class Job:
         """Estimate time and memory on the device."""
         from tabsoda._internal.devices import matrix_precision, resolve_device
         from tabsoda.em.cost import estimate_cost
-        from tabsoda.encoding.layout import n_bits
+        from tabsoda.em.operations import planned_threads
+        from tabsoda.em.stage_work import TableSize
 
         table = self.source.table
-        widths = [n_bits(c.n_levels) if c.is_categorical else 1 for c in table.columns]
+        settings = self.imputer.settings_for(*table.shape)
         chosen = resolve_device(self.device)
         return estimate_cost(
-            self.imputer.settings_for(*table.shape),
-            table.shape[0],
-            table.shape[1],
-            int(table.states.missing.any(axis=1).sum()),
-            sum(widths),
+            settings,
+            TableSize.of(table),
             self.draws,
             chosen,
             matrix_precision(chosen),
+            threads=planned_threads(settings, table.columns, table.shape[0], chosen),
             fits=self.model is None,
+            follows=self.followed_rules() is not None,
         )
 
     def rehearse(self, folder: Path) -> None:

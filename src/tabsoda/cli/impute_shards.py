@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda.cli.console import emit_json, output, progress
-from tabsoda.cli.impute_text import duration_text, show
+from tabsoda.cli.durations import duration_text
+from tabsoda.cli.impute_text import show
 from tabsoda.cli.rule_text import columns, paragraph
 from tabsoda.errors import InputError
 

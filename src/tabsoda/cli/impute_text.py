@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda.cli.console import output
+from tabsoda.cli.durations import duration_text
 from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph
 
 if TYPE_CHECKING:
@@ -23,35 +24,17 @@ _VARIABLES_SHOWN = 12
 _RULES_NAMED = 5
 
 
-def duration_text(seconds: float) -> str:
-    """Say a time as people do.
-
-    Examples
-    --------
-    >>> duration_text(40), duration_text(600), duration_text(9000)
-    ('40 seconds', '10 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{max(seconds, 1):.0f} second{'' if seconds < 1.5 else 's'}"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"
-
-
 def cost_text(seconds: float, memory_bytes: float) -> str:
-    """Say what a run takes.
+    """Say what a run will take.
 
     Examples
     --------
     >>> cost_text(130, 3e9)
-    'This takes about 2 minutes at most, and 3.0 GB of memory for table and model.'
+    'This takes about 2 minutes and 3.0 GB of memory.'
     """
     giga = memory_bytes / 1e9
     memory = f"{giga:.1f} GB" if giga >= 1 else f"{max(memory_bytes / 1e6, 1):.0f} MB"
-    return (
-        f"This takes about {duration_text(seconds)} at most, and {memory} of memory"
-        " for table and model."
-    )
+    return f"This takes about {duration_text(seconds)} and {memory} of memory."
 
 
 def plan_facts(

@@ -1,114 +1,178 @@
-"""What a run will take, told before it starts: counted operations over a measured rate."""
+"""What a run will take, estimated before it starts: counted work times measured constants."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 
-from tabsoda.em.operations import count_operations, network_weights
+from tabsoda._internal.machine_speed import probe_seconds
+from tabsoda._internal.threads import Threads
+from tabsoda.em.growing import grows_beside
+from tabsoda.em.peak_memory import memory_bytes
+from tabsoda.em.stage_work import TableSize, stage_work
 from tabsoda.settings import Settings
+from tabsoda.table import CodedTable
 
-# Share of the plain matrix rate that training and sampling reach; the rest goes to noise, masks
-# and losses. Measured in benchmarks/engine.
-_EFFICIENCY = {"cpu": 0.35, "cuda": 0.45}
-_PROBE_SIZE = {"cpu": 512, "cuda": 8192}
-_PROBE_SECONDS = 0.1
-# Regressing a column once on one core: per row, and whatever the number of rows.
-_REGRESSION_SECONDS = (1e-6, 3e-3)
-# Growing the trees of a column on one core: per row, and whatever the number of rows.
-_TREE_SECONDS = {"quick": (1.5e-5, 0.1), "full": (5e-5, 0.3)}
+# Probes (see tabsoda._internal.machine_speed) that one of each count of stage_work takes, on one
+# core; fitted by benchmarks/engine/cost_calibration.py.
+PROBES: dict[str, tuple[float, ...]] = {
+    "answering": (4.09, 0.0, 1.49e-09, 6.92e-05, 3.73e-05, 0.2),
+    "completing": (3.52, 0.0, 1.51e-09, 1.04e-05, 0.000286, 40.0),
+    "drawing": (0.355, 7.07e-05, 1.61e-09, 1.95e-05),
+    "reading": (16.9, 4.9e-05),
+    "redrawing": (0.0282, 2.29e-07, 1.67e-05),
+    "regressing": (0.354, 1.3e-06, 7.18e-08),
+    "reporting": (16.6, 0.953, 0.000123, 0.0),
+    "training": (1.66, 6.19e-05, 1.66e-09, 5.33e-05),
+    "trees": (1.36, 3.58e-05, 2.2, 8.87e-05),
+    "writing": (38.3, 4.68e-05),
+}
+# Share of the plain matrix rate that a GPU reaches in training and sampling, and the seconds of a
+# step that is too small to reach it. Measured in benchmarks/engine.
+_GPU_EFFICIENCY = 0.45
+_GPU_STEP_SECONDS = 1.5e-3
+_GPU_RATE = 3e14
+_GPU_PROBE_SIZE = 8192
+_GPU_PROBE_SECONDS = 0.1
+# What a further thread adds to the speed of a network that is large enough for it.
+_THREAD_GAIN = 0.6
+# Stages in which the network runs.
+_NETWORK = ("training", "answering", "drawing")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations and memory of a run, and its time on a device.
+    """Time and memory of a run.
 
     Attributes
     ----------
-    training_operations, sampling_operations : float
-        Floating-point operations, at most: training may stop early.
     seconds : float
+        From reading the files on, if nothing else uses the cores that the process is granted.
     memory_bytes : float
+        Of main memory at the peak, with the interpreter and its libraries.
+    stages : mapping of str to float
+        The seconds of every stage on one core.
     """
 
-    training_operations: float
-    sampling_operations: float
     seconds: float
     memory_bytes: float
+    stages: Mapping[str, float]
+
+
+def estimate_cost(
+    settings: Settings,
+    size: TableSize,
+    n_draws: int,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+    *,
+    threads: Threads,
+    fits: bool = True,
+    follows: bool = False,
+) -> Cost:
+    """Estimate a run of ``tabsoda impute``, after its files were read.
+
+    Parameters
+    ----------
+    settings : Settings
+    size : TableSize
+    n_draws : int
+    device, dtype
+        Where and in which precision matrices are multiplied.
+    threads : Threads
+    fits : bool
+        Whether a model is fitted first; otherwise rows are imputed with one that is there.
+    follows : bool
+        Whether draws follow rules.
+    """
+    rate = matrix_rate(device, dtype) if device.type == "cuda" else None
+    stages = stage_seconds(
+        settings, size, n_draws, probe_seconds(), gpu_rate=rate, fits=fits, follows=follows
+    )
+    seconds = sum(wall_seconds(stages, size, threads, device).values())
+    beside = fits and settings.experts.trees != "none" and grows_beside(size.cells, threads, device)
+    return Cost(seconds, memory_bytes(size, settings, n_draws, beside=beside), stages)
+
+
+def stage_seconds(
+    settings: Settings,
+    size: TableSize,
+    n_draws: int,
+    probe: float,
+    *,
+    gpu_rate: float | None = None,
+    fits: bool = True,
+    follows: bool = False,
+) -> dict[str, float]:
+    """Estimate the seconds of every stage, on one core and, if there is one, a GPU.
+
+    Parameters
+    ----------
+    settings, size, n_draws, fits, follows
+        As in :func:`estimate_cost`.
+    probe : float
+        Seconds of :func:`~tabsoda._internal.machine_speed.probe_seconds`.
+    gpu_rate : float, optional
+        Operations per second of large matrix products, where the network runs on a GPU.
+    """
+    work = stage_work(size, settings, n_draws, fits=fits, follows=follows)
+    seconds = {}
+    for stage, counts in work.items():
+        if gpu_rate is not None and stage in _NETWORK:
+            calls, _, products, *_ = counts
+            computing = products / (gpu_rate * _GPU_EFFICIENCY)
+            seconds[stage] = calls * _GPU_STEP_SECONDS + computing
+        else:
+            probes = sum(n * one for n, one in zip(counts, PROBES[stage], strict=True))
+            seconds[stage] = probe * probes
+    return seconds
+
+
+def wall_seconds(
+    stages: Mapping[str, float], size: TableSize, threads: Threads, device: torch.device
+) -> dict[str, float]:
+    """Return how long each stage is waited for, with the threads there are; without reading.
+
+    Trees that grow beside the network are waited for only while the network has finished.
+    """
+    waited = {stage: seconds for stage, seconds in stages.items() if stage != "reading"}
+    beside = waited.get("trees", 0.0) > 0 and grows_beside(size.cells, threads, device)
+    network = threads.beside_trees if beside else threads.network
+    if "training" in waited:
+        waited["training"] /= 1 + _THREAD_GAIN * (network - 1)
+    if beside:
+        waited["trees"] = max(waited["trees"] - waited["training"], 0.0)
+    return waited
+
+
+def fit_shares(
+    table: CodedTable, settings: Settings, threads: Threads, device: torch.device, *, draws: bool
+) -> dict[str, float]:
+    """Return how long the stages of a fit take beside each other, in their order."""
+    size = TableSize.of(table)
+    rate = _GPU_RATE if device.type == "cuda" else None
+    stages = stage_seconds(settings, size, int(draws), 0.01, gpu_rate=rate)
+    waited = wall_seconds(stages, size, threads, device)
+    order = ("training", "completing", "trees", "regressing")
+    return {stage: waited[stage] for stage in order}
 
 
 def matrix_rate(device: torch.device, dtype: torch.dtype = torch.float32) -> float:
     """Measure the operations per second of large matrix products on a device."""
-    size = _PROBE_SIZE.get(device.type, 512)
+    size = _GPU_PROBE_SIZE if device.type == "cuda" else 512
     left = torch.full((size, size), 0.5, device=device, dtype=dtype)
     # The first product pays for loading the library.
     left @ left
     _wait(device)
     start, products = time.perf_counter(), 0
-    while products == 0 or time.perf_counter() - start < _PROBE_SECONDS:
+    while products == 0 or time.perf_counter() - start < _GPU_PROBE_SECONDS:
         left @ left
         _wait(device)
         products += 1
     return products * 2.0 * size**3 / (time.perf_counter() - start)
-
-
-def estimate_cost(
-    settings: Settings,
-    n_rows: int,
-    n_columns: int,
-    n_incomplete: int,
-    n_coordinates: int,
-    n_draws: int,
-    device: torch.device,
-    dtype: torch.dtype = torch.float32,
-    *,
-    fits: bool = True,
-) -> Cost:
-    """Estimate a run.
-
-    Parameters
-    ----------
-    settings : Settings
-    n_rows, n_columns, n_incomplete, n_coordinates : int
-        Rows, columns, rows with a missing cell, and coordinates of the encoded table.
-    n_draws : int
-    device, dtype
-        Where and in which precision matrices are multiplied.
-    fits : bool
-        Whether a model is fitted first; otherwise rows are imputed with one that is there.
-    """
-    trained, sampled = count_operations(settings, n_rows, n_incomplete, n_coordinates, n_draws)
-    if not fits:
-        settings = settings.replace(em={"rounds": 1})
-        trained, sampled = (
-            0.0,
-            count_operations(settings, n_rows, n_incomplete, n_coordinates, n_draws)[1],
-        )
-    rate = matrix_rate(device, dtype) * _EFFICIENCY.get(device.type, 0.3)
-    block = min(n_incomplete, settings.sampler.block_rows)
-    batch = min(n_rows, settings.training.batch_size)
-    memory = (
-        # Encoded, completed, standardised and held-out copies; five masks; values and levels.
-        n_rows * n_coordinates * (6 * 4 + 5)
-        + n_rows * n_columns * 8 * 4
-        # Activations, kept for the gradients in training.
-        + 4 * settings.backbone.width * (6 * block + 24 * batch)
-        + 16 * network_weights(n_coordinates, settings)
-        + 16 * n_draws * n_incomplete
-    )
-    seconds = (trained + sampled) / rate
-    if fits and settings.experts.trees != "none":
-        per_row, per_column = _TREE_SECONDS[settings.experts.trees]
-        seconds += n_columns * (per_column + per_row * n_rows)
-    if fits:
-        per_row, per_column = _REGRESSION_SECONDS
-        regressions = settings.regressions
-        rows = min(n_rows, regressions.max_rows)
-        fitted = regressions.sets * regressions.rounds + regressions.point_sets
-        seconds += fitted * n_columns * (per_column + per_row * rows)
-    return Cost(trained, sampled, seconds, float(memory))
 
 
 def _wait(device: torch.device) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
-from tabsoda._internal.threads import Threads, worker_threads
+from tabsoda._internal.threads import worker_threads
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
 from tabsoda.em.fitting import fit_parts
@@ -29,7 +29,7 @@ from tabsoda.em.input_events import (
 )
 from tabsoda.em.memory import enough_memory
 from tabsoda.em.model import Model
-from tabsoda.em.operations import step_operations
+from tabsoda.em.operations import planned_threads
 from tabsoda.em.preparing import check_columns, check_table
 from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
@@ -105,7 +105,7 @@ class Engine:
         events = EventLog()
         check_table(table)
         chosen = resolve_device(device, events)
-        threads = _threads(settings, table, chosen)
+        threads = planned_threads(settings, table.columns, table.shape[0], chosen)
         events.add("train", "threads chosen", detail=str(threads))
         with worker_threads(threads.network), enough_memory():
             fitted = fit_parts(
@@ -178,7 +178,9 @@ class Engine:
     @contextmanager
     def _computing(self, table: CodedTable, events: EventLog | None = None) -> Iterator[None]:
         """Choose threads for a table, and turn a failed allocation into advice."""
-        threads = _threads(self.model.settings, table, self.model.device)
+        threads = planned_threads(
+            self.model.settings, self.columns, table.shape[0], self.model.device
+        )
         if events is not None:
             events.add("impute", "threads chosen", detail=str(threads))
         with worker_threads(threads.network), enough_memory():
@@ -351,10 +353,3 @@ class Engine:
             found[position][incomplete.cpu().numpy()] = probabilities[:, place, :n_levels]
             found[position][~table.states.missing[:, position]] = np.nan
         return found
-
-
-def _threads(settings: Settings, table: CodedTable, device: torch.device) -> Threads:
-    """Plan the threads for a table; a GPU leaves the CPU little to do."""
-    on_cpu = device.type == "cpu"
-    work = step_operations(settings, table.columns, table.shape[0]) if on_cpu else 0.0
-    return Threads.planned(work)

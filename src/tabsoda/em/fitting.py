@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.threads import Threads
 from tabsoda.em.advisers import Advisers
+from tabsoda.em.cost import fit_shares
 from tabsoda.em.estimating import Estimator
+from tabsoda.em.fit_progress import FitProgress
 from tabsoda.em.growing import Growing
 from tabsoda.em.input_events import tell_empty_rows, tell_no_skips, tell_unresolved_gates
 from tabsoda.em.loop import EMState, initial_state, run_em
@@ -101,11 +103,16 @@ def fit_parts(
     shown = without_cells(ordered, start.held_out)
     estimator = None
     growing = Growing(shown, model.settings, seed, weights, followers, threads, device, events)
+    shares = fit_shares(ordered, model.settings, threads, device, draws=draws)
+    progress = FitProgress(report, shares)
     with growing:
-        state = run_em(model, data, state, events, after_round=after_round, report=report)
+        training = progress.stage("training")
+        state = run_em(model, data, state, events, after_round=after_round, report=training)
         if model.heads is not None:
             fit = RegressionFit.start(model, data, shown, followers, weights, events, draws)
-            advisers = _with_regressions(growing.result(), fit, shown, ordered, draws, report)
+            advisers = growing.result(progress.stage("trees"))
+            regressing = progress.stage("regressing")
+            advisers = _with_regressions(advisers, fit, shown, ordered, draws, regressing)
             if model.settings.regressions.sets and not draws:
                 told = "draws were not asked for; any would come from the heads alone"
                 events.add("train", "no regressions for draws", detail=told)
@@ -153,7 +160,7 @@ def _with_regressions(
     shown: CodedTable,
     table: CodedTable,
     draws: bool,
-    report: Report | None,
+    report: Report,
 ) -> Advisers:
     if fit is None:
         return advisers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
 from multiprocessing import current_process
 from types import TracebackType
@@ -19,6 +20,13 @@ from tabsoda.table import CodedTable
 
 # A process takes some seconds to start; trees of smaller tables have grown by then.
 _FEWEST_CELLS = 30_000
+
+
+def grows_beside(n_cells: int, threads: Threads, device: torch.device) -> bool:
+    """Say whether trees of a table grow in a process of their own, beside the network."""
+    # A daemon, such as a worker of multiprocessing.Pool, may not start processes.
+    is_free = (device.type == "cuda" or threads.cores > 1) and not current_process().daemon
+    return n_cells >= _FEWEST_CELLS and is_free
 
 
 class Growing:
@@ -54,10 +62,8 @@ class Growing:
     ) -> None:
         self._threads = threads
         self._wanted = settings.experts.trees != "none"
-        is_large = table.shape[0] * table.shape[1] >= _FEWEST_CELLS
-        # A daemon, such as a worker of multiprocessing.Pool, may not start processes.
-        is_free = (device.type == "cuda" or threads.cores > 1) and not current_process().daemon
-        self._beside = self._wanted and is_large and is_free
+        n_cells = table.shape[0] * table.shape[1]
+        self._beside = self._wanted and grows_beside(n_cells, threads, device)
         at_a_time = threads.trees if self._beside else threads.cores
         self._arguments = (table, settings.experts.trees, seed, weights, followers, at_a_time)
         self._events = events
@@ -90,11 +96,13 @@ class Growing:
             # Nobody waits for the trees of a training that was given up.
             self._executor.shutdown(wait=False, kill_workers=kind is not None)
 
-    def result(self) -> Advisers:
-        """Return the trees."""
+    def result(self, report: Callable[[int, int, str], None] | None = None) -> Advisers:
+        """Return the trees; ``report`` is told how many have grown, if they grow here."""
         torch.set_num_threads(self._threads.network)
         if not self._wanted:
             return Advisers()
+        if report is not None:
+            report(0, 1, "trees")
         if self._future is not None:
             try:
                 return Advisers(*self._future.result())
@@ -102,7 +110,7 @@ class Growing:
                 self._grow_here(error)
         from tabsoda.experts.growing import grow_experts
 
-        return Advisers(*grow_experts(*self._arguments))
+        return Advisers(*grow_experts(*self._arguments, report))
 
     def _grow_here(self, error: Exception) -> None:
         detail = f"no process of their own: {type(error).__name__}"

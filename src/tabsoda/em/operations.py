@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import torch
+
+from tabsoda._internal.threads import Threads
 from tabsoda.encoding.layout import n_bits
 from tabsoda.schema.column import Column
 from tabsoda.settings import Settings
@@ -27,6 +30,14 @@ def step_operations(settings: Settings, columns: Sequence[Column], n_rows: int) 
     """Count the operations of one training step of one network."""
     rows = min(n_rows, settings.training.batch_size)
     return 6.0 * rows * network_weights(count_coordinates(columns), settings)
+
+
+def planned_threads(
+    settings: Settings, columns: Sequence[Column], n_rows: int, device: torch.device
+) -> Threads:
+    """Plan the threads for a table; a GPU leaves the CPU little to do."""
+    on_cpu = device.type == "cpu"
+    return Threads.planned(step_operations(settings, columns, n_rows) if on_cpu else 0.0)
 
 
 def network_weights(n_coordinates: int, settings: Settings) -> int:
@@ -55,6 +66,22 @@ def passes_per_chain(settings: Settings) -> int:
     return 2 * (sampler.steps - 1) * sampler.refresh_cycles + 1
 
 
+def training_steps(settings: Settings, n_rows: int) -> int:
+    """Count the training steps of one round, at most: training may stop early.
+
+    Examples
+    --------
+    >>> training_steps(Settings.preset("balanced"), 2000)
+    1000
+    """
+    training = settings.training
+    steps_per_pass = math.ceil(n_rows / training.batch_size)
+    steps = (
+        training.max_epochs * steps_per_pass * math.ceil(training.min_epoch_steps / steps_per_pass)
+    )
+    return steps if training.max_steps is None else min(steps, training.max_steps)
+
+
 def count_operations(
     settings: Settings, n_rows: int, n_incomplete: int, n_coordinates: int, n_draws: int
 ) -> tuple[float, float]:
@@ -62,11 +89,7 @@ def count_operations(
     weights = network_weights(n_coordinates, settings)
     training = settings.training
     steps_per_pass = math.ceil(n_rows / training.batch_size)
-    steps_per_epoch = steps_per_pass * math.ceil(training.min_epoch_steps / steps_per_pass)
-    steps = training.max_epochs * steps_per_epoch
-    if training.max_steps is not None:
-        steps = min(steps, training.max_steps)
-    rows_seen = settings.em.rounds * steps * n_rows / steps_per_pass
+    rows_seen = settings.em.rounds * training_steps(settings, n_rows) * n_rows / steps_per_pass
     trained = 6.0 * weights * rows_seen * (2 if training.low_noise_pass else 1)
     one_chain = passes_per_chain(settings)
     point = 1 if settings.sampler.point == "one_pass" else settings.sampler.chains * one_chain

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabsoda.experts.gate_experts import GateExperts
 from tabsoda.experts.settings import TreeExpertSettings
-from tabsoda.experts.tree_experts import TreeExperts
+from tabsoda.experts.tree_experts import Report, TreeExperts
 from tabsoda.table import CodedTable
 
 _MANY_ROWS = 10_000
@@ -25,6 +25,7 @@ def grow_experts(
     weights: NDArray[np.float64] | None,
     followers: NDArray[np.bool_],
     n_threads: int,
+    report: Report | None = None,
 ) -> tuple[TreeExperts, GateExperts | None]:
     """Grow the trees of every question, and those of gates that see no follower.
 
@@ -40,7 +41,14 @@ def grow_experts(
         True at (gate, follower) where a gate is to be estimated without the follower.
     n_threads : int
         Used where the table is large.
+    report : callable, optional
+        Called as ``report(done, total, "trees")`` after every question.
     """
+
+    def tell(done: int, total: int, _: str) -> None:
+        if report is not None:
+            report(done, total, "trees")
+
     grow = functools.partial(
         TreeExperts.fit,
         table,
@@ -55,4 +63,4 @@ def grow_experts(
     incomplete = table.states.missing.any(axis=0)
     gates = np.flatnonzero(followers.any(axis=1) & incomplete).tolist()
     apart = GateExperts.of(grow(columns=gates, barred=followers), followers) if gates else None
-    return grow(), apart
+    return grow(report=tell), apart

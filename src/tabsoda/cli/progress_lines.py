@@ -1,0 +1,86 @@
+"""Progress in a log: a line every minute, where no terminal shows a bar."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from tabsoda.cli.durations import duration_text
+
+INTERVAL_SECONDS = 60.0
+
+
+class ProgressLines:
+    """Keeps how far some work is, and says so in a line.
+
+    Parameters
+    ----------
+    description : str
+        What is being done, such as ``"Fitting"``.
+    clock : callable
+        Returns seconds.
+
+    Examples
+    --------
+    >>> times = iter([0.0, 90.0])
+    >>> lines = ProgressLines("Imputing", clock=lambda: next(times))
+    >>> lines.report(1, 4, "draw 1 of 4")
+    >>> lines.line()
+    'Imputing: draw 1 of 4, 25 %, about 4 minutes left'
+    """
+
+    def __init__(self, description: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._description = description
+        self._clock = clock
+        self._start = clock()
+        # Replaced as a whole, so that the thread that writes lines never sees half of it.
+        self._state = (0.0, "")
+
+    def report(self, done: int, total: int, what: str = "") -> None:
+        """Take note of how much is done, and of what."""
+        self._state = (done / total if total else 0.0, what)
+
+    def line(self) -> str:
+        """Return a line: what is done, how much of it, and about how long it will take."""
+        share, what = self._state
+        elapsed = self._clock() - self._start
+        said = f"{self._description}: {what}" if what else self._description
+        if 0 < share < 1:
+            left = duration_text(elapsed * (1 - share) / share)
+            return f"{said}, {100 * share:.0f} %, about {left} left"
+        return f"{said}, for {duration_text(elapsed)} so far"
+
+
+@contextmanager
+def progress_lines(
+    description: str,
+    *,
+    interval: float | None = None,
+    stream: TextIO | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Callable[[int, int, str], None]]:
+    """Write a line to stderr every minute, or every ``interval`` seconds, while the block runs.
+
+    A thread writes them: work that reports nothing for an hour must not look as if it hung.
+    """
+    lines = ProgressLines(description, clock)
+    finished = threading.Event()
+    seconds = INTERVAL_SECONDS if interval is None else interval
+    log = sys.stderr if stream is None else stream
+
+    def write() -> None:
+        while not finished.wait(seconds):
+            log.write(f"{lines.line()}\n")
+            log.flush()
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield lines.report
+    finally:
+        finished.set()
+        writer.join()

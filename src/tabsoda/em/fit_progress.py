@@ -1,0 +1,47 @@
+"""How far a fit is, over all of its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+_PARTS = 1000
+
+
+class FitProgress:
+    """Turns the progress of stages into that of the whole.
+
+    Parameters
+    ----------
+    report : callable or None
+        Told ``(done, total, what)``, in thousandths of the whole.
+    shares : mapping of str to float
+        The stages in their order, and how long each takes beside the others.
+
+    Examples
+    --------
+    >>> told = []
+    >>> progress = FitProgress(lambda *one: told.append(one), {"training": 3.0, "regressing": 1.0})
+    >>> progress.stage("training")(1, 2, "round 1")
+    >>> progress.stage("regressing")(1, 2, "set 1")
+    >>> told
+    [(375, 1000, 'round 1'), (875, 1000, 'set 1')]
+    """
+
+    def __init__(self, report: Report | None, shares: Mapping[str, float]) -> None:
+        self._report = report
+        self._shares = dict(shares)
+
+    def stage(self, name: str) -> Report:
+        """Return what a stage reports its own progress to."""
+        whole = sum(self._shares.values()) or 1.0
+        names = list(self._shares)
+        before = sum(self._shares[one] for one in names[: names.index(name)])
+
+        def report(done: int, total: int, what: str) -> None:
+            if self._report is not None:
+                place = before + self._shares[name] * done / max(total, 1)
+                self._report(round(_PARTS * place / whole), _PARTS, what)
+
+        return report
