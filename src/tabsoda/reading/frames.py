@@ -13,7 +13,7 @@ from tabsoda.schema.codes import plain
 from tabsoda.schema.hints import ColumnHints
 
 # Categories without an order, numbers among them, are names.
-_UNORDERED = ColumnHints(measure="nominal")
+_UNORDERED = ColumnHints(measure="nominal", is_category=True)
 
 
 def is_frame(source: object) -> bool:

@@ -41,6 +41,8 @@ class ColumnFacts:
     order : tuple of Code
         An order that the table itself gives.
     is_temporal : bool
+    is_category : bool
+        Whether the table holds the column as categories without an order: never as numbers.
     """
 
     name: str
@@ -51,6 +53,7 @@ class ColumnFacts:
     measure: str = ""
     order: tuple[Code, ...] = ()
     is_temporal: bool = False
+    is_category: bool = False
 
     @cached_property
     def numbers(self) -> NDArray[np.float64] | None:

@@ -23,6 +23,8 @@ class ColumnHints:
         ``"nominal"``, ``"ordinal"``, ``"scale"`` or empty, as SPSS and DDI say it.
     order : tuple of Code
         Levels in an order the file itself gives (an ordered Categorical, an Enum).
+    is_category : bool
+        Whether the table holds the column as categories without an order.
     missing_codes : tuple of Code
         Codes the file declares as no answer.
     missing_ranges : tuple of (low, high)
@@ -39,6 +41,7 @@ class ColumnHints:
     level_labels: Mapping[Code, str] = field(default_factory=dict)
     measure: str = ""
     order: tuple[Code, ...] = ()
+    is_category: bool = False
     missing_codes: tuple[Code, ...] = ()
     missing_ranges: tuple[tuple[float, float], ...] = ()
     universe: str = ""
@@ -66,6 +69,7 @@ class ColumnHints:
             level_labels={**self.level_labels, **added},
             measure=self.measure or other.measure,
             order=self.order or other.order,
+            is_category=self.is_category or other.is_category,
             missing_codes=tuple(dict.fromkeys((*self.missing_codes, *other.missing_codes))),
             missing_ranges=tuple(dict.fromkeys((*self.missing_ranges, *other.missing_ranges))),
             universe=self.universe or other.universe,

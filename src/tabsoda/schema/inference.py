@@ -115,6 +115,7 @@ def _facts(draft: _Draft) -> ColumnFacts:
         draft.hints.measure,
         tuple(code for code in draft.hints.order if special.find(code) is None),
         draft.content.is_temporal,
+        draft.hints.is_category,
     )
 
 

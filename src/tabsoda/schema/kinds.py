@@ -123,8 +123,10 @@ def _allowed(votes: list[Vote], facts: ColumnFacts, labelled: Labelled) -> list[
     )
     if not labelled.can_be_ordinal or is_partial or (facts.numbers is None and scale is None):
         not_possible.add(ColumnKind.ORDINAL)
-    if facts.numbers is None and facts.answers:
+    if (facts.numbers is None and facts.answers) or facts.is_category:
         not_possible.add(ColumnKind.CONTINUOUS)
+    if facts.is_category and scale is None:
+        not_possible.add(ColumnKind.ORDINAL)
     kept = [vote for vote in votes if vote.kind not in not_possible]
     return kept or [Vote(ColumnKind.NOMINAL, 1.0, "no order is known")]
 
