@@ -17,7 +17,8 @@ from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
 
 # Probes (see tabsoda._internal.machine_speed) that one of each count of stage_work takes, on one
-# core; fitted by benchmarks/engine/cost_calibration.py.
+# core. From an earlier run of benchmarks/engine/cost_calibration.py with slightly different stages;
+# the last of "answering" and the last two of "completing" were set by hand.
 PROBES: dict[str, tuple[float, ...]] = {
     "answering": (4.09, 0.0, 1.49e-09, 6.92e-05, 3.73e-05, 0.2),
     "completing": (3.52, 0.0, 1.51e-09, 1.04e-05, 0.000286, 40.0),

@@ -6,7 +6,7 @@ from tabsoda.em.operations import network_weights
 from tabsoda.em.stage_work import MAX_BLEND_ROWS, TableSize
 from tabsoda.settings import Settings
 
-# Bytes that one of each count of memory_work takes; fitted by
+# Bytes that one of each count of memory_work takes, from an earlier run of
 # benchmarks/engine/cost_calibration.py.
 BYTES: tuple[float, ...] = (5.66e8, 0.0, 18.0, 8.93, 66.5, 179.0)
 # Of the process that grows trees: its interpreter and libraries, and per cell of the table.
