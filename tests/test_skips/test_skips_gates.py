@@ -120,6 +120,30 @@ def test_a_gate_behind_several_rules_is_traced_to_all_of_them():
     assert [len(rule.gates) for rule in mined.rules] == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("n_unknown", "marked", "named_gate"),
+    [(0, True, "GATE"), (20, True, "GATE"), (20, False, "FIRST"), (80, True, "FIRST")],
+)
+def test_a_fellow_with_coded_skips_is_traced_where_few_cells_stay_unexplained(
+    n_unknown, marked, named_gate
+):
+    rng = np.random.default_rng(6)
+    n = 1000
+    gate = rng.integers(0, 2, n).astype(float)
+    skipped = gate == 1
+    first, second = (np.where(skipped, np.nan, rng.integers(0, 3, n)) for _ in range(2))
+    # The gate is missing for some who were routed past both; codes of the file mark their skips.
+    gate[np.flatnonzero(skipped)[:n_unknown]] = np.nan
+    columns = (nominal("GATE"), nominal("FIRST", 3), nominal("SECOND", 3))
+    known = np.column_stack([np.zeros(n, dtype=bool), skipped, skipped & marked])
+    mined = SkipMiner().mine(
+        CodedTable.from_values(columns, np.column_stack([gate, first, second]), known)
+    )
+    assert named(mined) == {"FIRST": {"GATE"}, "SECOND": {named_gate}}
+    # Whichever gate is named, no skip is lost.
+    assert np.array_equal(mined.states.skipped[:, 1:], np.column_stack([skipped, skipped]))
+
+
 def test_the_gate_that_serves_more_questions_is_chosen_and_the_other_listed():
     rng = np.random.default_rng(2)
     n = 1000

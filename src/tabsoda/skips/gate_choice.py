@@ -98,16 +98,23 @@ class GateChoice:
         result = {}
         for target, rules in found.items():
             blank = ~self.asked[:, target]
-            proposed = [self._by_service(rule, served) for rule in rules.rules]
-            proposed = [part for rule in proposed for part in self._traced(rule, blank)]
-            proposed = self._not_redundant(proposed, blank)
-            if not self._explains_as_much(proposed, rules, blank):
-                proposed = rules.rules
+            proposed = self._proposed(target, rules, served)
             self.chosen[target] = proposed
             fires = self._fires(proposed)
             self.codes.mark_skipped(target, fires & blank)
             result[target] = self._with_evidence(proposed, rules, blank)
         return result
+
+    def _proposed(self, target: int, found: TargetRules, served: Counter[int]) -> list[FoundRule]:
+        """Choose the gates of a target's rules; keep the rules found if too little is explained."""
+        blank = ~self.asked[:, target]
+        explained, tolerance = found.fires & blank, self.settings.answer_tolerance
+        rules = self._not_redundant([self._by_service(rule, served) for rule in found.rules], blank)
+        if int((explained & ~self._fires(rules)).sum()) > tolerance * int(explained.sum()):
+            rules = found.rules
+        traced = [part for rule in rules for part in self._traced(target, rule)]
+        traced = self._not_redundant(traced, blank)
+        return traced if self._explain(target, traced, explained, tolerance) else rules
 
     def _by_service(self, rule: FoundRule, served: Counter[int]) -> FoundRule:
         """Put the path first whose gates serve most targets; the search ranked the others."""
@@ -115,8 +122,9 @@ class GateChoice:
         ranked = sorted(paths, key=lambda path: -sum(served[gate] for gate in gates_of(path)))
         return FoundRule(ranked[0], ranked[1:])
 
-    def _traced(self, rule: FoundRule, blank: NDArray[np.bool_]) -> list[FoundRule]:
+    def _traced(self, target: int, rule: FoundRule) -> list[FoundRule]:
         """Name the gates behind a question that was itself skipped, where they explain as much."""
+        blank = ~self.asked[:, target]
         for index, condition in enumerate(rule.path):
             if not _only_skipped(condition):
                 continue
@@ -126,24 +134,41 @@ class GateChoice:
                 for part in self.chosen.get(condition.gate, [])
             ]
             parts = [part for part in parts if self._passes(part.path, blank)]
-            if parts and self._as_good(parts, rule, condition.gate, blank):
-                return [traced for part in parts for traced in self._traced(part, blank)]
+            if parts and self._as_good(target, parts, rule, condition.gate):
+                return [traced for part in parts for traced in self._traced(target, part)]
         return [rule]
 
-    def _as_good(
-        self, parts: list[FoundRule], rule: FoundRule, fellow: int, blank: NDArray[np.bool_]
-    ) -> bool:
+    def _as_good(self, target: int, parts: list[FoundRule], rule: FoundRule, fellow: int) -> bool:
         """Tell whether the gates behind a fellow follower explain what its own skip explains.
 
-        Who was asked the fellow against its rules may be asked the target, too: those are
-        exceptions of the fellow's rules, and no reason to name the fellow.
+        Respondents who were asked the fellow against its rules may be asked the target as well;
+        they do not count as exceptions here.
         """
-        own = self.codes.all_hold(rule.path)
-        fires = self._fires(parts)
-        slack = self.settings.gain_tolerance * int((own & blank).sum())
-        lost = int((own & blank & ~fires).sum())
+        blank, tolerance = ~self.asked[:, target], self.settings.gain_tolerance
+        own, fires = self.codes.all_hold(rule.path), self._fires(parts)
         exceptions = int((fires & ~own & ~blank & ~self.asked[:, fellow]).sum())
-        return lost <= slack and exceptions <= slack
+        few_exceptions = exceptions <= tolerance * int((own & blank).sum())
+        return few_exceptions and self._explain(target, parts, own & blank, tolerance)
+
+    def _explain(
+        self,
+        target: int,
+        rules: list[FoundRule],
+        explained: NDArray[np.bool_],
+        tolerance: float,
+    ) -> bool:
+        """Tell whether rules lose few of the blanks that were explained before.
+
+        Where codes of the file mark skips, a fellow follower's skips are known although its gate
+        was refused, and its rules do not explain them. The target's cells that are marked as well
+        stay skips without a rule, so rules may lose ``fellow_tolerance`` of all blanks in this way,
+        and ``tolerance`` otherwise.
+        """
+        lost = explained & ~self._fires(rules)
+        unmarked = lost & ~self.codes.marked_as_skipped(target)
+        n = int(explained.sum())
+        few = int(lost.sum()) <= self.settings.fellow_tolerance * n
+        return few and int(unmarked.sum()) <= tolerance * n
 
     def _passes(self, path: Path, blank: NDArray[np.bool_]) -> bool:
         counts = Counts.of(self.codes.all_hold(path), blank)
@@ -168,13 +193,6 @@ class GateChoice:
             else:
                 kept.append(rule)
         return kept
-
-    def _explains_as_much(
-        self, proposed: list[FoundRule], found: TargetRules, blank: NDArray[np.bool_]
-    ) -> bool:
-        before = found.fires & blank
-        lost = int((before & ~self._fires(proposed)).sum())
-        return lost <= self.settings.answer_tolerance * int(before.sum())
 
     def _with_evidence(
         self, rules: list[FoundRule], found: TargetRules, blank: NDArray[np.bool_]

@@ -113,6 +113,10 @@ class CellCodes:
             self._local[position], minlength=self.n_codes(position)
         )
 
+    def marked_as_skipped(self, position: int) -> NDArray[np.bool_]:
+        """Return the rows whose cell the table itself marks as a skip, shape (n_rows,)."""
+        return self._read.get(position, self._local[position]) == SKIPPED
+
     def histogram(self, rows: NDArray[np.bool_], before: int) -> NDArray[np.int64]:
         """Count every code of the columns before a position over some rows."""
         return np.bincount(self.codes[rows, :before].ravel(), minlength=int(self.start[before]))

@@ -43,6 +43,12 @@ class PuritySettings(SettingGroup):
         low=0,
         high=1,
     )
+    fellow_tolerance: float = setting(
+        0.1,
+        "share of a rule's blanks that may be lost to name gates, where codes mark them as skips",
+        low=0,
+        high=1,
+    )
     exception_cost: float = setting(
         1.0, "explained blanks that one exception outweighs when gates are compared", low=0
     )
