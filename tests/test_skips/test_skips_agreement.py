@@ -136,6 +136,54 @@ def test_a_reason_joins_where_enough_of_those_who_give_it_are_not_asked(n_refuse
     assert (condition.levels, condition.reasons) == ((2,), (Reason.REFUSED,) * joins)
 
 
+@pytest.mark.parametrize(
+    ("n_no", "n_refused", "n_asked", "found"),
+    [
+        # 68 blanks without exception are too few for the Wilson bound; 80 are enough.
+        (68, 12, 0, (2, Reason.REFUSED)),
+        (68, 0, 0, None),
+        (68, 12, 1, None),
+        (68, 12, 12, None),
+        # The rule passes without the reason.
+        (80, 12, 0, (2,)),
+        # Three refusers could all have gone this way by chance.
+        (72, 3, 0, None),
+        (72, 4, 0, (2, Reason.REFUSED)),
+    ],
+)
+def test_a_rare_reason_joins_where_the_rule_does_not_pass_without_it(
+    n_no, n_refused, n_asked, found
+):
+    n = 1000
+    row = np.arange(n)
+    refused = (row >= n_no) & (row < n_no + n_refused)
+    gate = np.where(refused, np.nan, row < n_no)
+    follower = np.where(row < n_no + n_refused - n_asked, np.nan, row % 2)
+    columns = tuple(Column(name, NOMINAL, (1, 2)) for name in ("gate", "follower"))
+    values = np.column_stack([gate, follower])
+    table = _with_reasons(columns, values, np.zeros((n, 2), bool), Reason.REFUSED, refused, 0)
+    mined = SkipMiner().mine(table)
+    conditions = [condition for rule in mined.rules for (condition,) in rule.any_of]
+    assert [(*c.levels, *c.reasons) for c in conditions] == ([] if found is None else [found])
+    joined = found is not None and Reason.REFUSED in found
+    assert mined.states.skipped[:, 1].sum() == (0 if found is None else n_no + joined * n_refused)
+
+
+def test_rare_reasons_alone_make_no_rule():
+    n = 1000
+    row = np.arange(n)
+    gate = np.where(row < 87, np.nan, row % 2)
+    follower = np.where(row < 87, np.nan, 1.0)
+    columns = tuple(Column(name, NOMINAL, (1, 2)) for name in ("gate", "follower"))
+    values = np.column_stack([gate, follower])
+    states = CodedTable.from_values(columns, values).states
+    reasons = states.reasons.copy()
+    for place, reason in enumerate((Reason.REFUSED, Reason.DONT_KNOW, Reason.OTHER)):
+        reasons[29 * place : 29 * (place + 1), 0] = reason_code(reason)
+    states = CellStates.from_masks(states.answered, states.skipped, states.names, reasons)
+    assert SkipMiner().mine(CodedTable(columns, values, states)).rules == ()
+
+
 def test_a_rule_that_fails_once_all_rules_are_applied_is_dropped_with_an_event():
     n = 400
     gate = (np.arange(n) % 2).astype(float)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tabsoda.skips.gate_options import Path
 from tabsoda.skips.predictors import SKIPPED, CellCodes, GateSet
-from tabsoda.skips.purity import FoundRule, TargetRules, is_pure, largest_asked_share
-from tabsoda.skips.screening import Counts, adjust, fisher_log_p
+from tabsoda.skips.purity import FoundRule, TargetRules, largest_asked_share
+from tabsoda.skips.screening import Counts, adjust, fisher_log_p, is_pure
 from tabsoda.skips.settings import PuritySettings
 
 Key = tuple[int, int]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabsoda.skips.gate_options import Path, improved, options, scored
 from tabsoda.skips.multi_gate import candidate_paths, simplify
 from tabsoda.skips.predictors import CellCodes
-from tabsoda.skips.screening import Counts, adjust, fisher_log_p, wilson_upper
+from tabsoda.skips.screening import Counts, adjust, fisher_log_p, is_pure, wilson_upper
 from tabsoda.skips.settings import PuritySettings
 from tabsoda.skips.single_gate import (
     GateCounts,
@@ -218,8 +218,3 @@ def largest_asked_share(blank: NDArray[np.bool_], settings: PuritySettings) -> f
     """
     relative = settings.max_relative_share * float((~blank).mean())
     return min(settings.max_asked_share, relative)
-
-
-def is_pure(blank: NDArray | int, asked: NDArray | int, max_share: float) -> NDArray:
-    """Tell whether the Wilson upper bound of the asked share is low enough."""
-    return wilson_upper(asked, np.asarray(blank) + asked) <= max_share

@@ -31,6 +31,11 @@ def wilson_upper(errors: ArrayLike, total: ArrayLike, z: float = 1.96) -> NDArra
     return np.where(np.asarray(total) > 0, center + spread, 1.0)
 
 
+def is_pure(blank: NDArray | int, asked: NDArray | int, max_share: float) -> NDArray:
+    """Tell whether the Wilson upper bound of the asked share is low enough."""
+    return wilson_upper(asked, np.asarray(blank) + asked) <= max_share
+
+
 @dataclass(frozen=True)
 class Counts:
     """The 2x2 table of a rule against a target: TP, FP, FN and TN of Section 3.2."""

@@ -31,6 +31,13 @@ class PuritySettings(SettingGroup):
     min_support: int = setting(
         30, "blanks a rule must explain that no other rule does, per gate it looks at", low=1
     )
+    max_reason_share: float = setting(
+        0.5,
+        "largest Wilson upper bound of P(asked | reason) for a reason of fewer than min_support "
+        "blanks; it joins a rule that does not pass without it",
+        low=0,
+        high=1,
+    )
     false_discovery_rate: float = setting(
         0.01, "Benjamini-Hochberg threshold within a target", low=0, high=1
     )

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from tabsoda.skips.predictors import CODE_OF_REASON, FIRST_ANSWER, UNKNOWN, CellCodes, GateSet
+from tabsoda.skips.screening import is_pure
 from tabsoda.skips.settings import PuritySettings
 
 
@@ -72,9 +73,10 @@ def pure_codes(
 
     Answers of a categorical gate, its skips, and reasons such as "refused" join one by one: asked
     at most ``max_share`` of the time, and less often than the target is asked at large. Answers of
-    a numeric gate join as one interval. A reason must explain ``min_support`` blanks by itself:
-    few respondents give one, and it stands for answers that lead elsewhere. A blank without a
-    reason never joins.
+    a numeric gate join as one interval. A reason must explain ``min_support`` blanks by itself,
+    because few respondents give one and the answer they withhold may lead elsewhere; a rarer reason
+    joins only where the gate would not pass without it (:func:`with_needed_reasons`). A blank
+    without a reason never joins.
     """
     score = pays(counts.blank, counts.asked, max_share)
     pure = score > 0
@@ -83,9 +85,12 @@ def pure_codes(
     pure[where] = rarely_asked(counts.asked[where], counts.total[where], asked_share, level)
     start = codes.start
     pure[start[:before] + UNKNOWN] = False
-    for reason in CODE_OF_REASON.values():
-        places = start[:before] + reason
-        pure[places] &= counts.blank[places] >= settings.min_support
+    # The places of the reasons of each gate, shape (before, n_reasons).
+    reasons = start[:before, np.newaxis] + np.array(list(CODE_OF_REASON.values()))
+    enough = counts.blank[reasons] >= settings.min_support
+    mostly_blank = is_pure(counts.blank[reasons], counts.asked[reasons], settings.max_reason_share)
+    rare = pure[reasons] & ~enough & mostly_blank
+    pure[reasons] &= enough
     for gate in np.flatnonzero(codes.numeric[:before]):
         low, high = int(start[gate]) + FIRST_ANSWER, int(start[gate + 1])
         pure[low:high] = False
@@ -95,6 +100,49 @@ def pure_codes(
             n_asked, n_rows = counts.asked[chosen].sum(), counts.total[chosen].sum()
             # The interval was looked for among as many starts as there are values.
             pure[chosen] = rarely_asked(n_asked, n_rows, asked_share, level / (high - low))
+    return with_needed_reasons(
+        codes, pure, counts, np.where(rare, reasons, -1), max_share, settings
+    )
+
+
+def with_needed_reasons(
+    codes: CellCodes,
+    pure: NDArray[np.bool_],
+    counts: GateCounts,
+    rare: NDArray[np.int64],
+    max_share: float,
+    settings: PuritySettings,
+) -> NDArray[np.bool_]:
+    """Add the rare reasons without which a gate does not pass, the most frequent first.
+
+    A gate's answers can be pure without exception and still too few for the Wilson bound. The
+    answers must explain ``min_support`` blanks: rare reasons complete a rule, but do not make one.
+
+    Parameters
+    ----------
+    codes : CellCodes
+    pure : ndarray of bool, shape (n_codes,)
+        The codes that join anyway; not changed.
+    counts : GateCounts
+    rare : ndarray of int64, shape (n_gates, n_reasons)
+        The codes of the reasons that could join, -1 elsewhere.
+    max_share : float
+    settings : PuritySettings
+    """
+    pure, before = pure.copy(), len(rare)
+    blank = per_gate(codes, before, counts.blank * pure)
+    asked = per_gate(codes, before, counts.asked * pure)
+    failing = (blank >= settings.min_support) & ~is_pure(blank, asked, max_share)
+    for gate in np.flatnonzero(failing & (rare >= 0).any(axis=1)):
+        places = rare[gate][rare[gate] >= 0]
+        places = places[np.argsort(-counts.blank[places], kind="stable")]
+        passes = is_pure(
+            blank[gate] + np.cumsum(counts.blank[places]),
+            asked[gate] + np.cumsum(counts.asked[places]),
+            max_share,
+        )
+        if passes.any():
+            pure[places[: int(np.argmax(passes)) + 1]] = True
     return pure
 
 
