@@ -1,5 +1,7 @@
 """Codes that mean the same throughout a file, in small files made for it."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -170,3 +172,18 @@ def test_texts_that_say_there_is_no_answer_are_codes_and_words_for_blank_stay_bl
     assert set(survey.schema["q"].levels) == {"Yes", "No", "Never"}
     assert survey.states.reason_of(4, "q") is Reason.BLANK
     np.testing.assert_array_equal(survey.states.answered[:6, 0], [1, 1, 0, 0, 0, 1])
+
+
+def test_a_code_that_a_person_sets_is_not_listed_with_its_guessed_meaning(tmp_path, capsys):
+    labels = {**SPANISH, "b": "En blanco"}
+    write_letters(tmp_path / "a.dta", {"q1": labels, "q2": labels, "q3": labels})
+    main(["inspect", str(tmp_path / "a.dta")])
+    assert ".b means blank" in capsys.readouterr().out
+    argv = ["inspect", str(tmp_path / "a.dta"), "--json", "--set", "missing..b=refused"]
+    main(argv)
+    shown = capsys.readouterr().out
+    assert ".b means" not in shown
+    assert ".a means dont_know" in shown
+    variable = json.loads(shown)["variables"][0]
+    assert variable["codes"][".b"] == "refused"
+    assert "missing codes set by you for the whole file (.b was blank)" in variable["reason"]

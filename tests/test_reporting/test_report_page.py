@@ -79,6 +79,29 @@ def test_the_page_fits_its_window_in_either_scheme(page, browser, width, scheme)
     assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 22, 21)"}[scheme]
 
 
+@pytest.mark.parametrize("width", [320, 390, 700, 1280])
+@pytest.mark.parametrize("n_questions", [1, 5, 23])
+def test_labels_of_the_map_do_not_overlap(browser, draw, tmp_path, width, n_questions):
+    names = [f"MW_LONG_NAME_OF_QUESTION_{k}" for k in range(n_questions)]
+    (tmp_path / "report.html").write_text(_page([], 20, draw, n_questions, names))
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get((tmp_path / "report.html").as_uri())
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('.ticks div')].map((e) => [e.getBoundingClientRect(),"
+        " getComputedStyle(e).overflow, e.textContent]).filter((e) => e[0].width > 0).map("
+        "(e) => [e[0].left, e[0].right, e[1], e[2]])"
+    )
+    assert len(boxes) == min(n_questions, 4 if width <= 700 else 8)
+    assert boxes[0][3] == names[0]
+    image = browser.find_element("css selector", ".map img").rect
+    edges = [edge for left, right, _, _ in boxes for edge in (left, right)]
+    assert edges == pytest.approx(sorted(edges), abs=0.5)
+    assert edges[0] >= image["x"]
+    assert edges[-1] <= image["x"] + image["width"]
+    assert {box[2] for box in boxes} == {"hidden"}
+
+
 def test_paper_gets_everything_but_the_contents_list(page, browser):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     browser.get(page.as_uri())
@@ -135,8 +158,9 @@ def test_objects_show_themselves_in_notebooks_as_text(hostile, hostile_rules):
     assert "more</p>" in survey._repr_html_()
 
 
-def _page(history, n_missing, draw, n_questions=3):
-    columns = tuple(Column(f"Q{k}", ColumnKind.NOMINAL, (1, 2)) for k in range(n_questions))
+def _page(history, n_missing, draw, n_questions=3, names=None):
+    names = names or [f"Q{k}" for k in range(n_questions)]
+    columns = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in names)
     values = np.tile([[0.0], [1.0]], (100, n_questions))
     values[:n_missing] = np.nan
     table = CodedTable.from_values(columns, values)

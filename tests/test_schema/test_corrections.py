@@ -9,6 +9,7 @@ from tabsoda import InputError, read_survey
 from tabsoda.cli.main import main
 from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
 from tabsoda.schema.correction_form import parse_settings
+from tabsoda.schema.description import Description
 from tabsoda.schema.files import load_schema, save_schema
 
 ROWS = 40
@@ -199,3 +200,50 @@ def test_a_description_with_patterns_needs_its_data(tmp_path):
     path.write_text('[columns."Q*"]\nkind = "nominal"\n', encoding="utf-8")
     with pytest.raises(InputError, match="read_survey"):
         load_schema(path)
+
+
+def test_a_correction_keeps_what_was_guessed_and_why(tmp_path, capsys):
+    frame().write_csv(tmp_path / "a.csv")
+    guess = read_survey(frame()).schema
+    argv = ["inspect", str(tmp_path / "a.csv"), "-o", str(tmp_path / "s.toml")]
+    main([*argv, "--set", "GATE.kind=ordinal", "--set", "INTNUM.role=question"])
+    shown = " ".join(capsys.readouterr().out.split())
+    found = load_schema(tmp_path / "s.toml")
+    for name, what in (("GATE", "kind"), ("INTNUM", "role")):
+        assert found[name].note == f"{what} set by you for '{name}'"
+        assert not found[name].is_guess
+    reason = guess["GATE"].note.removeprefix("guess: ")
+    assert found["GATE"].guessed == f"nominal: {reason}"
+    assert found["INTNUM"].guessed == f"ignore: {guess['INTNUM'].note.removeprefix('guess: ')}"
+    assert f"GATE: kind set by you for 'GATE'; guessed nominal: {reason}" in shown
+    assert "role guessed" not in shown
+
+    # A later correction, and the JSON form, keep the first guess.
+    again = read_survey(
+        tmp_path / "a.csv", Description(found, parse_settings(["GATE.kind=nominal"]))
+    )
+    assert again.schema["GATE"].guessed == found["GATE"].guessed
+    save_schema(again.schema, tmp_path / "s.json")
+    assert load_schema(tmp_path / "s.json")["GATE"].guessed == found["GATE"].guessed
+
+
+def test_a_guessed_kind_stays_a_guess_where_only_codes_are_set():
+    before = read_survey(frame()).schema["Q12_a"]
+    settings = parse_settings(["missing.-9=refused", "Q12_a.missing.9=dont_know"])
+    after = read_survey(frame(), Description(None, settings)).schema["Q12_a"]
+    assert after.is_guess
+    assert after.confidence is before.confidence
+    assert after.note.startswith(before.note)
+    assert "set by you for the whole file" in after.note
+    assert after.note.endswith("missing codes set by you for 'Q12_a'")
+    assert after.guessed == ""
+
+
+def test_a_role_that_is_confirmed_is_not_listed_as_a_guess():
+    guessed = read_survey(frame())
+    assert guessed.schema["INTNUM"].role is ColumnRole.IGNORE
+    assert any(e.decision == "role guessed" for e in guessed.events)
+    settings = parse_settings(["INTNUM.role=ignore"])
+    confirmed = read_survey(frame(), Description(None, settings))
+    assert not confirmed.schema["INTNUM"].is_guess
+    assert not any(e.decision == "role guessed" for e in confirmed.events)

@@ -141,6 +141,35 @@ def test_json_errors_name_the_place(entries, words):
         parse_json_list(entries)
 
 
+@pytest.mark.parametrize(("key", "near"), [("lables", "label"), ("Kind", "kind"), ("zzz", "")])
+def test_unknown_keys_give_the_same_error_in_json_and_toml(key, near, tmp_path):
+    (tmp_path / "s.toml").write_text(VARIABLE + f'kind = "nominal"\n{key} = "x"\n')
+    (tmp_path / "s.json").write_text(json.dumps([{"name": "q", "type": "nominal", key: "x"}]))
+    step = f"Did you mean '{near}'? Correct the key or remove it." if near else "Remove it."
+    for name in ("s.toml", "s.json"):
+        with pytest.raises(InputError) as caught:
+            load_schema(tmp_path / name)
+        start = f"Column 'q' has an unknown key in '{name}'. Found: {key}. Expected: one of name, "
+        assert str(caught.value).startswith(start)
+        assert str(caught.value).endswith(step)
+
+
+def test_an_unknown_key_is_named_before_what_it_leaves_out():
+    with pytest.raises(InputError, match=r"'number 1' has an unknown key.*'name'") as caught:
+        parse_json_list([{"nmae": "q", "type": "nominal"}])
+    assert caught.value.found == "nmae"
+    with pytest.raises(InputError, match=r"'number 1' has an unknown key.*'name'"):
+        parse_description('[[variable]]\nnmae = "q"\nkind = "nominal"', "s.toml")
+
+
+def test_an_unknown_key_of_a_level_is_named_with_its_place():
+    text = VARIABLE + 'kind = "nominal"\nlevels = [{ code = 1, lable = "Yes" }]'
+    with pytest.raises(InputError, match=r"under levels in 's.toml'.*lable.*code, label.*'label'"):
+        parse_description(text, "s.toml")
+    with pytest.raises(InputError, match=r"'Q12_.' has an unknown key.*kidn.*'kind'"):
+        parse_description('[columns."Q12_*"]\nkidn = "ordinal"', "s.toml")
+
+
 def test_json_codes_written_as_texts_are_numbers_beside_numbers():
     entry = {
         "name": "q",
@@ -149,7 +178,6 @@ def test_json_codes_written_as_texts_are_numbers_beside_numbers():
         "level_labels": {"1": "Yes", "9": "Refused"},
         "skip_codes": ["", "-1.0"],
         "missing_codes": ["8", "9", ".N"],
-        "added_later": {"any": "thing"},
     }
     column = parse_json_list([entry])["q"]
     assert column.special_codes == {

@@ -115,6 +115,10 @@ def _report(summary: dict[str, Any], width: int) -> Iterator[str]:
     if keys:
         yield ""
         yield from _reasons(keys, variables, width)
+    corrected = [v for v in variables if v["guessed"]]
+    if corrected:
+        yield ""
+        yield from _corrected(corrected, width)
     yield ""
     yield from _flags(summary["flags"], width)
 
@@ -160,7 +164,7 @@ def _with_ranges(reasons: list[str]) -> str:
 
 def _reason_keys(variables: list[dict[str, Any]]) -> dict[str, str]:
     """Give each kind of reason a letter that the table can show: a, b, ..., z, aa, ..."""
-    reasons = dict.fromkeys(_generic(v["reason"]) for v in variables if "guess" in v["reason"])
+    reasons = dict.fromkeys(_generic(v["reason"]) for v in variables if v["is_guess"])
     letters = string.ascii_lowercase
     names = [*letters, *("".join(pair) for pair in product(letters, repeat=2))]
     return dict(zip(reasons, names, strict=False))
@@ -172,7 +176,7 @@ def _table(variables: list[dict[str, Any]], keys: dict[str, str], width: int) ->
     heading = ("variable", "kind", "levels", "answered", "missing", "skipped", "")
     yield _row(heading, name_width)
     for variable in variables:
-        key = keys.get(_generic(variable["reason"]), "")
+        key = keys.get(_generic(variable["reason"]), "") if variable["is_guess"] else ""
         mark = _MARKS.get(variable["confidence"], "")
         label = without_name(variable["label"], variable["name"])
         counts = [f"{variable[state]:,}" if state in variable else "" for state in heading[3:6]]
@@ -211,9 +215,22 @@ def _row(cells: tuple[str, ...], name_width: int) -> str:
 def _reasons(keys: dict[str, str], variables: list[dict[str, Any]], width: int) -> Iterator[str]:
     yield from _wrapped("Guesses (the letter in the table; ? likely, ?? doubtful):", width, "")
     for reason, key in keys.items():
-        same = [v["reason"] for v in variables if _generic(v["reason"]) == reason]
+        guesses = [v["reason"] for v in variables if v["is_guess"]]
+        same = [guess for guess in guesses if _generic(guess) == reason]
         text = _with_ranges(same).removeprefix("guess: ")
         yield from _wrapped(f"{key:<2} {text} ({len(same)})", width)
+
+
+def _corrected(variables: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """List what a person has set, with what was guessed before."""
+    yield "Set by you, instead of a guess:"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for variable in variables:
+        groups.setdefault((variable["reason"], variable["guessed"]), []).append(variable["name"])
+    for (reason, guessed), names in groups.items():
+        more = len(names) - _FLAGS_SHOWN
+        shown = ", ".join(names[:_FLAGS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        yield from _wrapped(f"{shown}: {reason}; guessed {guessed}", width)
 
 
 def _flags(flags: list[dict[str, Any]], width: int) -> Iterator[str]:

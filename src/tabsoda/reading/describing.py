@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.reading.raw import RawTable
 from tabsoda.schema.codes import CodeBook, is_blank_word, plain
-from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole
+from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole
 from tabsoda.schema.corrections import EMPTY_CELL
-from tabsoda.schema.description import Description
+from tabsoda.schema.description import Description, Given
 from tabsoda.schema.file_codes import FoundCode, codes_of, log_codes, with_file_meanings
 from tabsoda.schema.file_evidence import KIND_OF_MEASURE
 from tabsoda.schema.files import load_description
@@ -40,7 +41,7 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
     """
     raw = replace(raw, hints=with_file_meanings({n: raw.hint(n) for n in raw.frame.columns}))
     given = _given(description)
-    base = _proposed(raw, events) if given.schema is None else _described(given.schema, raw, events)
+    base = _proposed(raw, given, events) if given.schema is None else _described(raw, given, events)
     if given.corrections:
         base = given.corrected(
             base,
@@ -60,22 +61,29 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
     return base
 
 
-def _proposed(raw: RawTable, events: EventLog) -> Schema:
-    """Guess every column, and log each guess."""
+def _proposed(raw: RawTable, given: Description, events: EventLog) -> Schema:
+    """Guess every column, and log each guess; what a person gives needs no second look."""
     schema = propose_schema(raw.frame, raw.hints, raw.tags)
     for column in schema:
-        _log_guess(column, raw.hint(column.name), events)
-        if column.role is not ColumnRole.QUESTION:
-            detail = f"{column.role.value}: {column.note.removeprefix('guess: ')}"
+        own, hints = given.given_for(column.name), raw.hint(column.name)
+        _log_guess(column, hints, own, events)
+        if column.role is not ColumnRole.QUESTION and not own.role:
+            detail = f"{column.role.value}: {column.note.removeprefix(GUESS)}"
             events.add("describe", ROLE_GUESSED, column=column.name, detail=detail)
-        _log_doubts(column, raw.hint(column.name), events)
+        _log_doubts(column, hints, own, events)
     codes = (code for column in schema for code in codes_of(column))
-    log_codes(codes, events, "codes taken for no answer")
+    log_codes(_not_given(codes, given), events, "codes taken for no answer")
     return schema
 
 
-def _described(schema: Schema, raw: RawTable, events: EventLog) -> Schema:
+def _not_given(codes: Iterable[FoundCode], given: Description) -> list[FoundCode]:
+    """Leave out the codes whose meaning a person gives."""
+    return [one for one in codes if not given.given_for(one.column).names(one.code)]
+
+
+def _described(raw: RawTable, given: Description, events: EventLog) -> Schema:
     """Check that the described columns are there, and fill gaps from the file."""
+    schema = given.schema or Schema(())
     absent = [name for name in schema.names if name not in raw.frame.columns]
     if absent:
         raise InputError(
@@ -88,7 +96,7 @@ def _described(schema: Schema, raw: RawTable, events: EventLog) -> Schema:
         )
     applied: list[FoundCode] = []
     completed = Schema(tuple(_completed(column, raw, applied, events) for column in schema))
-    log_codes(applied, events, "user-missing code of the file applied")
+    log_codes(_not_given(applied, given), events, "user-missing code of the file applied")
     return completed
 
 
@@ -202,7 +210,7 @@ def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: 
     return replace(column, levels=levels)
 
 
-def _log_guess(column: Column, hints: ColumnHints, events: EventLog) -> None:
+def _log_guess(column: Column, hints: ColumnHints, given: Given, events: EventLog) -> None:
     """Say what a column is taken for, how sure that is, and where the file says otherwise."""
     said = column.kind.value
     if column.role is not ColumnRole.QUESTION:
@@ -211,25 +219,27 @@ def _log_guess(column: Column, hints: ColumnHints, events: EventLog) -> None:
         said = f"{said} ({column.confidence.value})"
     events.add(
         "describe",
-        "column described by guess" if "guess" in column.note else "column described",
+        "column described by guess" if column.is_guess else "column described",
         column=column.name,
         detail=f"{said}: {column.note}",
     )
     declared = KIND_OF_MEASURE.get(hints.measure, column.kind)
-    if column.role is ColumnRole.QUESTION and declared is not column.kind:
+    is_settled = given.kind or column.role is not ColumnRole.QUESTION
+    if declared is not column.kind and not is_settled:
         events.add(
             "describe",
             "declared level overruled",
             column=column.name,
             detail=f"the file declares it {hints.measure}, taken as {column.kind.value}: "
-            f"{column.note.removeprefix('guess: ')}",
+            f"{column.note.removeprefix(GUESS)}",
         )
 
 
-def _log_doubts(column: Column, hints: ColumnHints, events: EventLog) -> None:
+def _log_doubts(column: Column, hints: ColumnHints, given: Given, events: EventLog) -> None:
     if column.role is not ColumnRole.QUESTION:
         return
-    doubtful = doubtful_labels(hints)
+    found = doubtful_labels(hints).items()
+    doubtful = {code: why for code, why in found if not given.names(code)}
     if doubtful:
         detail = ", ".join(
             f"{code!r} {hints.level_labels[code]!r} ({why.value if why else 'skip'}?)"

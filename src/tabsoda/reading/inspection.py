@@ -85,6 +85,8 @@ def _variable(column: Column) -> dict[str, Any]:
         "kind": column.kind.value if is_question else None,
         "levels": list(column.levels),
         "codes": {str(code): reason.value for code, reason in column.special_codes.items()},
+        "is_guess": column.is_guess,
         "reason": column.note,
+        "guessed": column.guessed,
         "confidence": column.confidence.value if column.confidence is not None else None,
     }

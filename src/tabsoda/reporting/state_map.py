@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from tabsoda.states.cell_states import CellState, CellStates
 
+_TICKS, _FEW_TICKS = 8, 4
 _MOST_ROWS, _MOST_COLUMNS = 240, 1200
 # Okabe and Ito's blue and vermilion; skips are transparent, so that the page shows through.
 _ANSWERED, _MISSING = (0, 114, 178), (213, 94, 0)
@@ -39,22 +42,42 @@ def state_map(states: CellStates, suppress_below: int = 0) -> dict[str, Any]:
     -------
     dict
         ``image`` (a PNG as a data address), ``row_bins``, ``column_bins``, ``rows``, ``columns``,
-        ``ticks`` (position between 0 and 1, and name, of some questions).
+        ``ticks`` and, for a narrow page, ``few_ticks`` (see :func:`axis_labels`).
     """
     missing, skipped, sizes = binned_counts(states, suppress_below)
     pixels = _pixels(missing, skipped, sizes)
     n_columns = states.shape[1]
-    marked = np.unique(np.linspace(0, n_columns - 1, min(8, n_columns)).astype(int))
     return {
         "rows": states.shape[0],
         "columns": n_columns,
         "row_bins": pixels.shape[0],
         "column_bins": pixels.shape[1],
         "image": "data:image/png;base64," + base64.b64encode(png(pixels)).decode(),
-        "ticks": [
-            {"at": (int(place) + 0.5) / n_columns, "name": states.names[place]} for place in marked
-        ],
+        "ticks": axis_labels(states.names, _TICKS),
+        "few_ticks": axis_labels(states.names, _FEW_TICKS),
     }
+
+
+def axis_labels(names: Sequence[str], most: int) -> list[dict[str, Any]]:
+    """Choose evenly spread questions to name below the map, each with its place and its room.
+
+    Returns
+    -------
+    list of dict
+        ``name``; ``at``, the left edge of the question's column between 0 and 1; ``width``, the
+        distance to the next label, which the text must not exceed.
+
+    Examples
+    --------
+    >>> axis_labels(["a", "b", "c", "d"], 2)
+    [{'name': 'a', 'at': 0.0, 'width': 0.5}, {'name': 'c', 'at': 0.5, 'width': 0.5}]
+    """
+    n = len(names)
+    edges = [*(n * k // min(n, most) for k in range(min(n, most))), n]
+    return [
+        {"name": names[place], "at": place / n, "width": (end - place) / n}
+        for place, end in pairwise(edges)
+    ]
 
 
 def binned_counts(

@@ -9,6 +9,8 @@ from enum import StrEnum
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import plain
 
+# The note of a guess begins with it.
+GUESS = "guess: "
 # A code as it stands in the file: a number, a text, or a Stata letter such as ".a".
 Code = int | float | str
 
@@ -79,6 +81,9 @@ class Column:
         Why the description says what it says: the reason of a guess, or the author's remark.
     confidence : Confidence or None
         How sure the guess of the kind is; None where a person has given the kind.
+    guessed : str
+        What was guessed, and why, where a person has since given the kind or the role, such as
+        ``"nominal: 3 different texts"``.
 
     Examples
     --------
@@ -97,6 +102,7 @@ class Column:
     universe: str = ""
     note: str = ""
     confidence: Confidence | None = None
+    guessed: str = ""
 
     def __post_init__(self) -> None:
         seen: set[Code] = set()
@@ -132,6 +138,11 @@ class Column:
                     expected="each code once",
                     next_step="Remove one of them from the survey description",
                 )
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether kind and role are guesses that nobody has confirmed or corrected."""
+        return self.note.startswith(GUESS)
 
     @property
     def is_categorical(self) -> bool:

@@ -25,12 +25,13 @@ from fnmatch import fnmatchcase
 
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import CodeBook, as_number
-from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Reason
 
 # What stands in for a reason where a code is an answer after all.
 ANSWER = "answer"
 # The code of an empty cell of any type.
 EMPTY_CELL = "."
+_SETTABLE = ("kind", "role", "label", "levels")
 # At most this many whole numbers are taken for categories where nobody says what a column is.
 _FEW_LEVELS = 10
 
@@ -139,15 +140,34 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
         label=column.label if correction.label is None else correction.label,
         level_labels=labels,
         special_codes=special,
-        # A kind that a person gives is no guess.
+        # A kind that a person gives is not a guess.
         confidence=column.confidence if correction.kind is None else None,
     )
-    return corrected if corrected == column else replace(corrected, note=_note(correction))
+    confirms_role = correction.role is not None and column.is_guess
+    if corrected == column and not confirms_role:
+        return column
+    return _annotated(corrected, column, correction)
 
 
-def _note(correction: Correction) -> str:
+def _annotated(corrected: Column, before: Column, correction: Correction) -> Column:
+    """Say in the note what a person has set; keep what was guessed there, and why."""
     where = "for the whole file" if correction.whole_file else f"for '{correction.pattern}'"
-    return f"given {where}"
+    given = [name for name in _SETTABLE if getattr(correction, name) is not None]
+    if correction.codes:
+        given.append("missing codes")
+    note = f"{' and '.join(given)} set by you {where}"
+    old = {str(code): why.value for code, why in before.special_codes.items()}
+    new = {str(code): why.value for code, why in corrected.special_codes.items()}
+    changed = [f"{code} was {why}" for code, why in old.items() if new.get(code) != why]
+    if changed:
+        note += f" ({', '.join(changed)})"
+    settles_guess = before.is_guess and {"kind", "role"} & set(given)
+    if not settles_guess:
+        return replace(corrected, note=f"{before.note}; {note}" if before.note else note)
+    is_question = before.role is ColumnRole.QUESTION
+    what = before.kind.value if is_question else before.role.value
+    guessed = f"{what}: {before.note.removeprefix(GUESS)}"
+    return replace(corrected, note=note, guessed=before.guessed or guessed)
 
 
 def _occurring(

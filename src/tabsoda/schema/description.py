@@ -7,11 +7,33 @@ from dataclasses import dataclass
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.schema.column import Column
+from tabsoda.schema.codes import CodeBook
+from tabsoda.schema.column import Code, Column
 from tabsoda.schema.corrections import Correction, ValuesOf, correct, require_matches
 from tabsoda.schema.schema import Schema
 
 _NAMED = 5
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a person has given of one column, so that a guess of it need not be checked.
+
+    Attributes
+    ----------
+    kind, role : bool
+        Whether it is given.
+    codes : tuple of Code
+        The codes whose meaning is given.
+    """
+
+    kind: bool = False
+    role: bool = False
+    codes: tuple[Code, ...] = ()
+
+    def names(self, code: Code) -> bool:
+        """Tell whether the meaning of a code is given."""
+        return CodeBook(self.codes).find(code) is not None
 
 
 @dataclass(frozen=True)
@@ -39,6 +61,15 @@ class Description:
                 "whole description with tabsoda inspect DATA --survey FILE -o whole.toml",
             )
         return self.schema
+
+    def given_for(self, name: str) -> Given:
+        """Return what the corrections say of one column."""
+        own = [one for one in self.corrections if one.matches(name)]
+        return Given(
+            any(one.kind is not None for one in own),
+            any(one.role is not None for one in own),
+            tuple(code for one in own for code in one.codes),
+        )
 
     def corrected(
         self,

@@ -1,9 +1,9 @@
-"""The JSON list form of a survey description: one object a column, in questionnaire order.
+"""The JSON list form of a survey description: one object per column, in questionnaire order.
 
-Known fields: name, type, levels, label, level_labels, note, skip_codes, missing_codes, and, beyond
-the form in circulation, role, universe, confidence, refused_codes, dont_know_codes and
-blank_codes. Other fields are let pass. Codes are often written as texts there (``"8"``,
-``"-1.0"``); they are read as numbers where the levels are numbers.
+Known keys: name, type (or kind), levels, label, level_labels, note, skip_codes, missing_codes, and,
+beyond the form in circulation, role, universe, confidence, guessed, refused_codes, dont_know_codes
+and blank_codes. Any other key is an error, as in survey.toml. Codes are often written as texts
+there (``"8"``, ``"-1.0"``); they are read as numbers where the levels are numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tabsoda.schema.codes import CodeBook, match_keys, numeric_if_possible
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Confidence, Reason
 from tabsoda.schema.reasons import reason_from_label
 from tabsoda.schema.schema import Schema
+from tabsoda.schema.unknown_keys import unknown_key
 
 _CODE_FIELDS = {
     Reason.SKIP: "skip_codes",
@@ -24,6 +25,10 @@ _CODE_FIELDS = {
     Reason.BLANK: "blank_codes",
     Reason.OTHER: "missing_codes",
 }
+_KEYS = (
+    *("name", "type", "kind", "levels", "label", "level_labels", "role", "universe", "note"),
+    *("confidence", "guessed", *_CODE_FIELDS.values()),
+)
 
 
 def parse_json_list(entries: Any, source: str = "the description") -> Schema:
@@ -40,12 +45,16 @@ def parse_json_list(entries: Any, source: str = "the description") -> Schema:
         raise InputError(
             f"{source} is not a survey description",
             found=type(entries).__name__,
-            expected="a list with one object a column, each with name and type",
+            expected="a list with one object per column, each with name and type",
         )
     return Schema(tuple(_column(entry, number, source) for number, entry in enumerate(entries, 1)))
 
 
 def _column(entry: Any, number: int, source: str) -> Column:
+    unknown = [key for key in entry if key not in _KEYS] if isinstance(entry, Mapping) else []
+    if unknown:
+        name = str(entry.get("name") or f"number {number}")
+        raise unknown_key(str(unknown[0]), _KEYS, source, column=name)
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
         raise InputError(
             f"Entry {number} of {source} has no name",
@@ -82,6 +91,7 @@ def _column(entry: Any, number: int, source: str) -> Column:
         _one_of(Confidence, entry["confidence"], name, "confidence")
         if entry.get("confidence")
         else None,
+        str(entry.get("guessed") or ""),
     )
 
 
@@ -169,4 +179,6 @@ def _entry(column: Column) -> dict[str, Any]:
         entry["universe"] = column.universe
     if column.confidence is not None:
         entry["confidence"] = column.confidence.value
+    if column.guessed:
+        entry["guessed"] = column.guessed
     return entry

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tabsoda.schema.codes import CodeBook
-from tabsoda.schema.column import Code, ColumnKind, Confidence, Reason
+from tabsoda.schema.column import GUESS, Code, ColumnKind, Confidence, Reason
 from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.file_evidence import FileEvidence, declared_weights, gather
 from tabsoda.schema.kind_votes import Labelled, Vote, declared_vote, labelled_levels, votes_for
@@ -82,13 +82,13 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
     if facts.is_temporal:
         return KindGuess(ColumnKind.CONTINUOUS, (), "dates, as numbers", Confidence.CERTAIN)
     if not facts.levels:
-        reason = "guess: no answer at all, nothing to tell the kind by"
+        reason = f"{GUESS}no answer at all, nothing to tell the kind by"
         return KindGuess(ColumnKind.CONTINUOUS, (), reason, Confidence.DOUBTFUL)
     file = file or FileEvidence(weights=declared_weights([]))
     labelled = labelled_levels(facts)
     votes = [*votes_for(facts, file, labelled), *declared_vote(facts, file)]
     kind, confidence, reason = _winner(_allowed(votes, facts, labelled))
-    reason = f"guess: {reason}"
+    reason = f"{GUESS}{reason}"
     if kind is ColumnKind.CONTINUOUS:
         return KindGuess(kind, (), reason, confidence)
     if kind is ColumnKind.ORDINAL:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabsoda.schema.codes import CodeBook, as_number
-from tabsoda.schema.column import ColumnRole
+from tabsoda.schema.column import GUESS, ColumnRole
 from tabsoda.schema.content import Content
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.role_words import label_rule, name_rule
@@ -128,7 +128,7 @@ def guess_role(name: str, content: Content, hints: ColumnHints | None = None) ->
         for guess in _GUESSES:
             found = guess(evidence)
             if found is not None:
-                return found[0], f"guess: {found[1]}"
+                return found[0], f"{GUESS}{found[1]}"
     return ColumnRole.QUESTION, ""
 
 

@@ -39,6 +39,7 @@ from tabsoda.schema.correction_form import CorrectionForm, LevelSets, ReasonOrAn
 from tabsoda.schema.corrections import Correction
 from tabsoda.schema.description import Description
 from tabsoda.schema.schema import Schema
+from tabsoda.schema.unknown_keys import unknown_key
 
 FORMAT_VERSION = 1
 _HEADER = """\
@@ -47,6 +48,7 @@ _HEADER = """\
 # kind: continuous, nominal or ordinal (levels in their order).
 # skip, refused, dont_know, blank, other: codes that are no answer, and why.
 # confidence: how sure a guess of the kind is; remove it where you have checked the kind.
+# guessed: what was guessed, and why, before you gave the kind or role; for information only.
 """
 _LINE = 96
 # Labelled levels that this many columns share are written once, under [level_sets].
@@ -69,6 +71,7 @@ class _Variable(BaseModel):
     universe: StrictStr = ""
     note: StrictStr = ""
     confidence: Literal["certain", "likely", "doubtful"] | None = None
+    guessed: StrictStr = ""
 
 
 class _Document(BaseModel):
@@ -155,37 +158,33 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
         variable.universe,
         variable.note,
         Confidence(variable.confidence) if variable.confidence else None,
+        variable.guessed,
     )
 
 
 def _explain(error: ValidationError, content: Mapping[str, Any], source: str) -> InputError:
     """Turn pydantic's first complaint into ours: which variable, which key, what instead."""
-    first = error.errors()[0]
+    errors = error.errors()
+    # A misspelt key is also an absent one; the misspelling is what helps.
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     where = list(first["loc"])
-    column = None
+    column, in_columns = None, where[:1] == ["columns"]
     if where[:1] == ["variable"] and len(where) > 1:
         entry = content["variable"][int(where[1])]
         number = f"number {int(where[1]) + 1}"
         column = str(entry.get("name", number)) if isinstance(entry, Mapping) else number
         where = where[2:]
-    elif where[:1] == ["columns"] and len(where) > 2:
+    elif in_columns and len(where) > 2:
         column, where = str(where[1]), where[2:]
+    if first["type"] == "extra_forbidden":
+        form = CorrectionForm if in_columns else _Variable if column else _Document
+        place = "" if len(where) == 1 else str(where[0])
+        known = Labelled.model_fields if place else form.model_fields
+        return unknown_key(str(where[-1]), known, f"'{source}'", column=column, place=place)
     # Members of a union add their own name to the place; the key comes before them.
     key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())
     if where[:1] == ["missing"] and len(where) > 1:
         key = f"missing.{where[1]}"
-    if first["type"] == "extra_forbidden":
-        in_columns = first["loc"][0] == "columns"
-        known = CorrectionForm if in_columns else _Variable if column else _Document
-        return InputError(
-            f"has a key that is not known in '{source}'"
-            if column
-            else f"The survey description '{source}' has a key that is not known",
-            column=column,
-            found=key,
-            expected=", ".join(known.model_fields),
-            next_step="Correct its spelling or remove it",
-        )
     is_absent = first["type"] == "missing"
     whole = "is not complete" if is_absent else "is not right"
     return InputError(
@@ -257,6 +256,8 @@ def _format_variable(column: Column, sets: Mapping[_LevelSet, str]) -> str:
         lines.append(f"note = {_literal(column.note)}")
     if column.confidence is not None:
         lines.append(f"confidence = {_literal(column.confidence.value)}")
+    if column.guessed:
+        lines.append(f"guessed = {_literal(column.guessed)}")
     return "\n".join(lines) + "\n"
 
 
