@@ -1,6 +1,11 @@
 """Compare point estimates of numbers: hide a fifth of the answers, score every candidate.
 
     python benchmarks/engine/number_medians.py SURVEYS benchmarks/engine/number_medians.json
+    python benchmarks/engine/number_medians.py SURVEYS \
+        benchmarks/engine/number_medians_confirmed.json --quality fast --replication 1 2
+
+The median table was chosen on replication 0. Later replications confirm the choice: they leave out
+the respondents of replication 0, draw other respondents and questions, and hide other answers.
 
 SURVEYS holds survey folders (values.parquet, schema.json, skip.parquet). The result holds scores
 alone, averaged over questions; errors are in standard deviations of the visible answers.
@@ -11,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +32,43 @@ SURVEYS = (
     "nlsy97_religion_panel",
 )
 ROWS, COLUMNS, HIDDEN, DRAWS = 2500, 60, 0.2, 20
+# Seeds of replication 0, on which the median table was chosen; replication r adds r to each.
+SAMPLE_SEED, HIDING_SEED, FITTING_SEED = 1, 5, 3
 # Fewer hidden answers than this say nothing about a question.
 FEWEST = 20
 # A question with so many zeros among its answers counts as heavy in zeros.
 MANY_ZEROS = 0.3
 
 
-def run(folder: Path, quality: str) -> dict[str, Any]:
+def sampled(folder: Path, replication: int) -> Any:
+    """Draw rows and questions; later replications leave out the rows of replication 0."""
+    from tabsoda._internal.randomness import numpy_generator
+    from tabsoda.datasets.survey_folder import load_survey_folder, sample_table
+
+    table = load_survey_folder(folder).table
+    n_rows = table.shape[0]
+    if replication:
+        # The same draw as in sample_table.
+        generator = numpy_generator(SAMPLE_SEED, "sample rows")
+        used = generator.choice(n_rows, ROWS, replace=False)
+        table = table.rows(np.setdiff1d(np.arange(n_rows), used))
+    return sample_table(table, rows=ROWS, columns=COLUMNS, seed=SAMPLE_SEED + replication)
+
+
+def run(folder: Path, quality: str, replication: int = 0) -> dict[str, Any]:
     """Fit one survey and score the candidates."""
     import torch
 
-    from tabsoda.datasets.survey_folder import load_survey_folder, sample_table
     from tabsoda.em.engine import Engine
     from tabsoda.quality import settings_for
 
     torch.set_num_threads(1)
-    table = sample_table(load_survey_folder(folder).table, rows=ROWS, columns=COLUMNS, seed=1)
-    generator = np.random.default_rng(5)
+    table = sampled(folder, replication)
+    generator = np.random.default_rng(HIDING_SEED + replication)
     hidden = table.states.answered & (generator.random(table.shape) < HIDDEN)
     seen = table.with_states(table.states.hide(hidden))
-    engine = Engine.fit(seen, settings_for(quality, *seen.shape), seed=3, device="cpu")
+    settings, seed = settings_for(quality, *seen.shape), FITTING_SEED + replication
+    engine = Engine.fit(seen, settings, seed=seed, device="cpu")
     candidates = estimates(engine, seen)
     questions = []
     for position, column in enumerate(table.columns):
@@ -77,6 +100,7 @@ def run(folder: Path, quality: str) -> dict[str, Any]:
     return {
         "survey": folder.name,
         "quality": quality,
+        "replication": replication,
         "all numbers": summary(questions),
         "heavy in zeros": summary(heavy),
     }
@@ -110,7 +134,7 @@ def estimates(engine: Any, seen: Any) -> dict[str, np.ndarray]:
 
 
 def summary(questions: list[dict[str, Any]]) -> dict[str, Any]:
-    """Average the scores of some questions."""
+    """Average the scores of some questions; count those where the median table is nearer."""
     scores: dict[str, Any] = {"questions": len(questions)}
     for score in ("mae", "rmse", "zeros found"):
         given = [question[score] for question in questions if question[score]]
@@ -118,6 +142,14 @@ def summary(questions: list[dict[str, Any]]) -> dict[str, Any]:
         scores[score] = {
             name: round(float(np.mean([one[name] for one in given])), 4) for name in names
         }
+    ours = [question["mae"]["median table"] for question in questions]
+    scores["median table better"] = {
+        name: sum(
+            own < question["mae"][name] for own, question in zip(ours, questions, strict=True)
+        )
+        for name in scores["mae"]
+        if name != "median table"
+    }
     return scores
 
 
@@ -126,15 +158,15 @@ def main() -> None:
     parser.add_argument("surveys", type=Path)
     parser.add_argument("result", type=Path)
     parser.add_argument("--quality", nargs="+", default=["fast", "balanced"])
+    parser.add_argument("--replication", type=int, nargs="+", default=[0])
     options = parser.parse_args()
     runs: list[dict[str, Any]] = []
     settings = {"rows": ROWS, "columns": COLUMNS, "hidden": HIDDEN, "many_zeros": MANY_ZEROS}
-    for quality in options.quality:
-        for survey in SURVEYS:
-            runs.append(run(options.surveys / survey, quality))
-            print(json.dumps(runs[-1]), flush=True)
-            content = {**settings, "runs": runs}
-            options.result.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    for quality, replication, survey in product(options.quality, options.replication, SURVEYS):
+        runs.append(run(options.surveys / survey, quality, replication))
+        print(json.dumps(runs[-1]), flush=True)
+        content = {**settings, "runs": runs}
+        options.result.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -155,19 +155,28 @@ def bias(result: dict[str, Any]) -> str:
     return table(rows)
 
 
-def medians(result: dict[str, Any]) -> str:
-    """Return the point estimates of numbers, one survey and quality in each row."""
-    shown = ("mean table", "median table", "network's median", "median of 20 draws")
-    facts = (
+_ESTIMATES = ("mean table", "median table", "network's median", "median of 20 draws")
+
+
+def _kinds(result: dict[str, Any]) -> list[tuple[str, str]]:
+    heavy = f"Numbers with {_percent(result['many_zeros'])} zeros or more"
+    return [("all numbers", "All numbers"), ("heavy in zeros", heavy)]
+
+
+def _sizes(result: dict[str, Any]) -> str:
+    return (
         f"{result['rows']:,} rows and {result['columns']} questions of each survey,"
         f" {_percent(result['hidden'])} of the answers hidden. Errors in standard deviations,"
-        " averaged over questions.\n"
+        " averaged over questions."
     )
+
+
+def medians(result: dict[str, Any]) -> str:
+    """Return the point estimates of numbers, one survey and quality in each row."""
+    shown = _ESTIMATES
+    facts = f"{_sizes(result)}\n"
     parts = [facts]
-    for kind, title in (
-        ("all numbers", "All numbers"),
-        ("heavy in zeros", f"Numbers with {_percent(result['many_zeros'])} zeros or more"),
-    ):
+    for kind, title in _kinds(result):
         rows = [["survey, quality", "questions", *(f"MAE, {name}" for name in shown)]]
         rows[0] += ["RMSE, mean table", "RMSE, median table"]
         rows[0] += ["zeros found, mean table", "zeros found, median table"]
@@ -183,6 +192,40 @@ def medians(result: dict[str, Any]) -> str:
             rows.append([name, str(scores["questions"]), *numbers])
         parts.append(f"{title}:\n\n{table(rows)}")
     return "\n".join(parts)
+
+
+def confirmed(result: dict[str, Any]) -> str:
+    """Return the point estimates on cells that nothing was chosen on, with a summary."""
+    lines = [f"Other respondents, questions and hidden answers; {_sizes(result)}\n"]
+    for kind, title in _kinds(result):
+        rows = [
+            ["survey, replication", "questions", *(f"MAE, {name}" for name in _ESTIMATES)]
+            + ["RMSE, mean table", "RMSE, median table", "median table nearer than mean table"]
+        ]
+        runs = [run for run in result["runs"] if run[kind]["questions"]]
+        for run in runs:
+            scores = run[kind]
+            numbers = [f"{scores['mae'][name]:.3f}" for name in _ESTIMATES]
+            numbers += [f"{scores['rmse'][name]:.3f}" for name in _ESTIMATES[:2]]
+            nearer = f"{scores['median table better']['mean table']} of {scores['questions']}"
+            name = f"{run['survey']}, {run['replication']}"
+            rows.append([name, str(scores["questions"]), *numbers, nearer])
+        lines.append(f"{title}:\n\n{table(rows)}\n{_comparison([run[kind] for run in runs])}\n")
+    return "\n".join(lines)
+
+
+def _comparison(runs: list[dict[str, Any]]) -> str:
+    """Say in how many runs and questions the median table is nearer than each alternative."""
+    questions = sum(run["questions"] for run in runs)
+    parts = []
+    for name in (*_ESTIMATES[:1], *_ESTIMATES[2:], "constant median"):
+        won = sum(run["mae"]["median table"] < run["mae"][name] for run in runs)
+        nearer = sum(run["median table better"][name] for run in runs)
+        parts.append(f"{name}: {won} runs, {nearer} questions")
+    return (
+        f"Where the median table has the smaller MAE, of {len(runs)} runs and {questions}"
+        f" questions: against {'; '.join(parts)}."
+    )
 
 
 def threads(result: dict[str, Any]) -> str:
@@ -226,6 +269,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "cpu": ("cpu.json", cpu),
     "bias": ("sampler_bias.json", bias),
     "medians": ("number_medians.json", medians),
+    "confirmed": ("number_medians_confirmed.json", confirmed),
 }
 
 
