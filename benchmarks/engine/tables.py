@@ -198,10 +198,8 @@ def confirmed(result: dict[str, Any]) -> str:
     """Return the point estimates on cells that nothing was chosen on, with a summary."""
     lines = [f"Other respondents, questions and hidden answers; {_sizes(result)}\n"]
     for kind, title in _kinds(result):
-        rows = [
-            ["survey, replication", "questions", *(f"MAE, {name}" for name in _ESTIMATES)]
-            + ["RMSE, mean table", "RMSE, median table", "median table nearer than mean table"]
-        ]
+        rows = [["survey, replication", "questions", *(f"MAE, {name}" for name in _ESTIMATES)]]
+        rows[0] += ["RMSE, mean table", "RMSE, median table", "median table nearer than mean table"]
         runs = [run for run in result["runs"] if run[kind]["questions"]]
         for run in runs:
             scores = run[kind]
