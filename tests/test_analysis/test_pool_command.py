@@ -8,7 +8,13 @@ import polars as pl
 import pytest
 
 from tabsoda import load_result
-from tabsoda.analysis import pooled_mean, pooled_proportions, pooled_table
+from tabsoda.analysis import (
+    pooled_by,
+    pooled_mean,
+    pooled_proportions,
+    pooled_quantile,
+    pooled_table,
+)
 from tabsoda.cli.main import main
 from tabsoda.imputations.record import RECORD_FORMAT, write_record
 from tabsoda.imputations.result_folder import MANIFEST, RECORD
@@ -110,6 +116,32 @@ def test_models_by_group(pool, as_json):
     assert [one["group"]["code"] for one in found["groups"]] == [1, 2]
     used = np.array([one["n"]["used"] for one in found["groups"]]).sum(axis=0)
     assert used.tolist() == found["n"]["used"] == [80] * 4
+
+
+def test_medians_and_quantiles(pool, as_json, refused, folder):
+    lines = pool("--median", "age", "cigarettes", "--weights", "weight")
+    assert lines[1] == "age: N = 74 of 80 respondents; left out: 6 blank weight"
+    rows = [line.split()[0] for line in lines if line.startswith(("age ", "cigarettes "))]
+    assert rows == ["age", "cigarettes"]
+    wanted = ["--quantile", "age:0.25", "age:0.75", "--by", "smokes"]
+    lines = pool(*wanted)
+    assert [line for line in lines if line.endswith("by smokes")] == [
+        "age: 0.25 quantile by smokes",
+        "age: 0.75 quantile by smokes",
+    ]
+    found = as_json(*wanted)["results"][0]
+    expected = pooled_by(load_result(folder), "smokes", pooled_quantile, "age", [0.25, 0.75])
+    for shown, one in zip(found["groups"], expected.values(), strict=True):
+        assert shown["kind"] == "quantile"
+        assert [row["estimate"] for row in shown["estimates"]] == one.estimates.tolist()
+        assert [row["std_error"] for row in shown["estimates"]] == one.std_errors.tolist()
+    assert "a question, a colon and a number" in " ".join(refused("--quantile", "age").split())
+    assert "age:1.5" in refused("--quantile", "age:1.5")
+    assert "--median and --quantile" in refused("--median", "age", "--quantile", "age:0.9")
+
+
+def test_groups_with_labels_of_one_character(pool):
+    assert any(line.split()[0] == "3" for line in pool("--mean", "age", "--by", "health"))
 
 
 def test_means(pool, as_json, folder):

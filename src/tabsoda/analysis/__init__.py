@@ -9,6 +9,7 @@ from tabsoda.analysis.groups import PooledGroups, pooled_by
 from tabsoda.analysis.models import pooled_model
 from tabsoda.analysis.pooled import PooledEstimates, WaldTest
 from tabsoda.analysis.pooling import pool
+from tabsoda.analysis.quantiles import pooled_median, pooled_quantile
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import RowCounts
 from tabsoda.analysis.terms import TermLabel
@@ -24,8 +25,10 @@ __all__ = [
     "pool",
     "pooled_by",
     "pooled_mean",
+    "pooled_median",
     "pooled_model",
     "pooled_proportions",
+    "pooled_quantile",
     "pooled_table",
     "pooled_total",
 ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tabsoda.analysis.pooling import Analysis, pool
 from tabsoda.analysis.replicates import ReplicateWeights
-from tabsoda.analysis.rows import with_weights
+from tabsoda.analysis.rows import Rows, with_weights
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.analysis.variables import Variable, find_variable, written_levels
 from tabsoda.analysis.weights import Weights, notes_on_weights, row_weights
@@ -57,9 +57,15 @@ def pooled_mean(
     PooledEstimates
         With ``counts``: how many respondents were used, and why others were not.
     """
-    variable = _with_numbers(result, column)
-    pooled = _pooled(
-        result, variable, lambda d: variable.numbers(d)[:, None], (column,), weights, where, _ratio
+    variable = with_numbers(result, column)
+    pooled = pooled_statistic(
+        result,
+        variable,
+        lambda d: variable.numbers(d)[:, None],
+        (column,),
+        weights,
+        where,
+        weighted_means,
     )
     return replace(pooled, kind="mean", notes=(*pooled.notes, *_note_on_codes(variable)))
 
@@ -71,8 +77,8 @@ def pooled_total(
 
     Parameters are those of :func:`pooled_mean`.
     """
-    variable = _with_numbers(result, column)
-    pooled = _pooled(
+    variable = with_numbers(result, column)
+    pooled = pooled_statistic(
         result, variable, lambda d: variable.numbers(d)[:, None], (column,), weights, where, _sum
     )
     return replace(pooled, kind="total", notes=(*pooled.notes, *_note_on_codes(variable)))
@@ -104,12 +110,12 @@ def pooled_proportions(
 
     texts = [described.describe_level(level) for level in described.levels]
     names = tuple(f"{column} = {text}" for text in texts)
-    pooled = _pooled(result, variable, indicators, names, weights, where, _ratio)
+    pooled = pooled_statistic(result, variable, indicators, names, weights, where, weighted_means)
     labels = tuple(TermLabel(text, column) for text in texts)
     return replace(pooled, kind="share", labels=labels)
 
 
-def _ratio(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
+def weighted_means(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
     """Return weighted means over the rows that count, and each row's pull on them."""
     share = np.where(counted, weights, 0.0)
     share = share / share.sum()
@@ -124,7 +130,13 @@ def _sum(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
     return parts.sum(axis=0), parts
 
 
-def _pooled(
+def used_rows(result: Imputations, variable: Variable, weights: Weights | None, where: Any) -> Rows:
+    """Return who counts in every draw: in the subset, with a weight and an answer."""
+    rows = with_weights(selected_rows(result, where), weights).answered([variable])
+    return rows.check_not_empty(variable.column.name)
+
+
+def pooled_statistic(
     result: Imputations,
     variable: Variable,
     values_of: Callable[[int], Array],
@@ -133,9 +145,9 @@ def _pooled(
     where: Any,
     statistic: Statistic,
 ) -> PooledEstimates:
+    """Pool a statistic of values that every draw gives, shape (n_rows, k)."""
     found = row_weights(result, weights)
-    rows = with_weights(selected_rows(result, where), found).answered([variable])
-    rows.check_not_empty(variable.column.name)
+    rows = used_rows(result, variable, found, where)
     analyses = [
         _analysis(values_of(draw), rows.counted[draw - 1], found, names, statistic)
         for draw in range(1, len(result) + 1)
@@ -163,7 +175,7 @@ def _analysis(
         )
     if weights is None:
         # A mean of the respondents used; a total of all, of whom the others have zero.
-        sample = counted if statistic is _ratio else np.ones(len(values), dtype=bool)
+        sample = counted if statistic is weighted_means else np.ones(len(values), dtype=bool)
         weights = np.ones(len(values))
     else:
         sample = ~np.isnan(weights)
@@ -173,7 +185,8 @@ def _analysis(
     return Analysis(estimates, n_sample / (n_sample - 1) * away.T @ away, names, float(n - 1))
 
 
-def _with_numbers(result: Imputations, name: str) -> Variable:
+def with_numbers(result: Imputations, name: str) -> Variable:
+    """Return a column whose answers are numbers, or raise."""
     variable = find_variable(result, name)
     if not variable.has_numbers():
         raise InputError(

@@ -118,7 +118,8 @@ def pooled_by(
         A categorical question, or a column of few values. Where answers were imputed, a respondent
         may belong to one group in one draw and to another in the next.
     estimate : callable
-        ``pooled_mean``, ``pooled_proportions``, ``pooled_model`` or ``pooled_table``.
+        ``pooled_mean``, ``pooled_median``, ``pooled_quantile``, ``pooled_proportions``,
+        ``pooled_model`` or ``pooled_table``.
     *arguments, **options
         What it is called with, besides the result and ``where``.
     where : str or array of bool, optional

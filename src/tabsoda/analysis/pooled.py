@@ -73,8 +73,9 @@ class PooledEstimates:
     counts : RowCounts or None
         How many respondents were used in every draw, and why others were left out.
     kind : str
-        ``"estimate"``, ``"mean"``, ``"total"`` or ``"share"``; or ``"odds ratio"``,
-        ``"rate ratio"`` or ``"ratio"``, where ``estimates`` are logarithms of what is shown.
+        ``"estimate"``, ``"mean"``, ``"median"``, ``"quantile"``, ``"total"`` or ``"share"``; or
+        ``"odds ratio"``, ``"rate ratio"`` or ``"ratio"``, where ``estimates`` are logarithms of
+        what is shown.
 
     Examples
     --------

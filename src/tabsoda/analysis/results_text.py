@@ -9,11 +9,19 @@ from tabsoda.analysis.crosstab import PooledTable
 from tabsoda.analysis.crosstab_text import crosstab_lines
 from tabsoda.analysis.groups import PooledGroups
 from tabsoda.analysis.pooled import PooledEstimates
-from tabsoda.analysis.text import FMI, Row, headline, note_lines, printable, rows_of, table_lines
+from tabsoda.analysis.text import (
+    FMI,
+    NUMBERS,
+    Row,
+    headline,
+    note_lines,
+    printable,
+    rows_of,
+    table_lines,
+)
 from tabsoda.schema.column import Code
 
 Result = PooledEstimates | PooledGroups | PooledTable
-_ONE_PER_QUESTION = ("mean", "total")
 
 
 def results_text(parts: Sequence[Result], width: int = 80) -> str:
@@ -31,7 +39,7 @@ def results_text(parts: Sequence[Result], width: int = 80) -> str:
     for part in parts:
         name = f"{_question(part)}: " if len(parts) > 1 else ""
         lines += textwrap.wrap(f"{name}{part.counts}", width, subsequent_indent="  ")
-    if first.kind in _ONE_PER_QUESTION and not isinstance(parts[0], PooledTable):
+    if first.kind in NUMBERS and not isinstance(parts[0], PooledTable):
         lines += table_lines(first.kind, [row for part in parts for row in _rows(part)], width)
     else:
         for part in parts:
@@ -61,13 +69,14 @@ def _group(groups: PooledGroups, code: Code) -> str:
 
 
 def _rows(part: Result) -> list[Row]:
-    """Return a row for a mean, or a row per group below the question's name."""
+    """Return a row per estimate, or a row per group below the estimate's name."""
     if isinstance(part, PooledEstimates):
         return rows_of(part)
     if isinstance(part, PooledTable):
         return rows_of(part.total)
     return [
-        (f"{one.names[0]} by {part.column.name}", _group(part, code), rows_of(one)[0][2])
+        (f"{name} by {part.column.name}", _group(part, code), rows_of(one)[place][2])
+        for place, name in enumerate(_first(part).names)
         for code, one in part.items()
     ]
 

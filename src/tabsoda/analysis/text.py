@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Heading above the row (empty for none), label of the row, and its cells.
 Row = tuple[str, str, tuple[str, ...]]
+# Kinds of estimates that describe a question with numbers; a test against 0 says nothing there.
+NUMBERS = ("mean", "total", "median", "quantile")
 FMI = "fmi: fraction of missing information"
 _INTERVAL = "95 % interval"
 _LABEL_LINES = 3
@@ -43,7 +45,7 @@ def header(kind: str) -> tuple[str, ...]:
     """Return the headings of the cells, by the kind of estimate."""
     if kind in RATIOS:
         return (kind, "df", _INTERVAL, "p", "fmi")
-    if kind in ("mean", "share", "total"):
+    if kind == "share" or kind in NUMBERS:
         return (kind, "std error", "df", _INTERVAL, "N", "fmi")
     return ("estimate", "std error", "df", _INTERVAL, "p", "fmi")
 
@@ -96,7 +98,8 @@ def table_lines(kind: str, rows: Sequence[Row], width: int) -> list[str]:
         above = heading
         first, *more = textwrap.wrap(
             label or " ",
-            room,
+            # A label of one character leaves no room for the mark of a cut; it is never cut.
+            max(room, len(indent) + 3),
             initial_indent=indent,
             subsequent_indent=indent + "  ",
             max_lines=_LABEL_LINES,
@@ -127,7 +130,7 @@ def _cells(pooled: PooledEstimates, i: int) -> tuple[str, ...]:
         return (f"{percents[0]} %", f"{percents[1]} %", df, f"{ends} %", used, fmi)
     shown = (number_text(estimate), number_text(std_error), df)
     ends = f"{number_text(low)} to {number_text(high)}"
-    return (*shown, ends, used if pooled.kind in ("mean", "total") else p_value, fmi)
+    return (*shown, ends, used if pooled.kind in NUMBERS else p_value, fmi)
 
 
 def number_text(value: float) -> str:

@@ -1,4 +1,4 @@
-"""``tabsoda pool``: models, means, shares and tables over all draws, pooled."""
+"""``tabsoda pool``: models, means, quantiles, shares and tables over all draws, pooled."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ def pool(
     *,
     formula: str | None = None,
     mean: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    median: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    quantile: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     share: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     table: Annotated[tuple[str, str] | None, Parameter(negative="")] = None,
     where: str | None = None,
@@ -29,9 +31,9 @@ def pool(
 ) -> None:
     """Analyse every imputation and pool the results by Rubin's rules.
 
-    Give one of --formula (a regression), --mean, --share (of every answer) and --table (row
-    percentages). Skips are blank: respondents who were not asked a question are left out, and N
-    says how many are used.
+    Give one of --formula (a regression), --mean, --median, --quantile, --share (of every answer)
+    and --table (row percentages). Skips are blank: respondents who were not asked a question are
+    left out, and N says how many are used.
 
     The fmi is the fraction of missing information: how much of what the data could tell about an
     estimate is lost with the missing answers.
@@ -47,6 +49,10 @@ def pool(
         a formula may hold arithmetic, comparisons, log, exp, sqrt, bs (splines) and the like.
     mean
         Questions whose means are wanted.
+    median
+        Questions whose medians are wanted.
+    quantile
+        Questions with the quantile that is wanted, such as AGE:0.9 or AGE:0.25 AGE:0.75.
     share
         Questions whose answers' shares are wanted.
     table
@@ -69,7 +75,7 @@ def pool(
     from tabsoda.analysis.results_text import results_text
     from tabsoda.imputations.result_folder import load_result
 
-    wanted = _wanted(formula, mean, share, table)
+    wanted = _wanted(formula, mean, median, quantile, share, table)
     if formula is None and (exponentiate or family != "gaussian"):
         raise InputError(
             "--family and --exponentiate are for models",
@@ -103,15 +109,26 @@ def pool(
 def _wanted(
     formula: str | None,
     mean: tuple[str, ...],
+    median: tuple[str, ...],
+    quantile: tuple[str, ...],
     share: tuple[str, ...],
     table: tuple[str, str] | None,
-) -> list[tuple[Callable[..., Any], tuple[str, ...]]]:
-    """Return the functions to call, each with the names it is called with."""
-    from tabsoda.analysis import pooled_mean, pooled_model, pooled_proportions, pooled_table
+) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Return the functions to call, each with the arguments it is called with."""
+    from tabsoda.analysis import (
+        pooled_mean,
+        pooled_median,
+        pooled_model,
+        pooled_proportions,
+        pooled_quantile,
+        pooled_table,
+    )
 
-    choices = {
+    choices: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
         "--formula": [(pooled_model, (formula,))] if formula is not None else [],
         "--mean": [(pooled_mean, (name,)) for name in mean],
+        "--median": [(pooled_median, (name,)) for name in median],
+        "--quantile": [(pooled_quantile, one) for one in _quantiles(quantile).items()],
         "--share": [(pooled_proportions, (name,)) for name in share],
         "--table": [(pooled_table, table)] if table is not None else [],
     }
@@ -120,23 +137,50 @@ def _wanted(
         raise InputError(
             "Exactly one kind of estimate is made at a time",
             found=" and ".join(given) or "nothing to estimate",
-            expected='--formula "KILOS ~ AGE", --mean AGE, --share SEX or --table SEX SMOKES',
+            expected='--formula "KILOS ~ AGE", --mean AGE, --median AGE, --quantile AGE:0.9,'
+            " --share SEX or --table SEX SMOKES",
         )
-    return choices[given[0]]  # type: ignore[return-value]
+    return choices[given[0]]
+
+
+def _quantiles(texts: tuple[str, ...]) -> dict[str, list[float]]:
+    """Read texts such as AGE:0.9; quantiles of one question belong together.
+
+    Examples
+    --------
+    >>> _quantiles(("AGE:0.25", "KILOS:0.5", "AGE:0.75"))
+    {'AGE': [0.25, 0.75], 'KILOS': [0.5]}
+    """
+    wanted: dict[str, list[float]] = {}
+    for text in texts:
+        name, _, number = text.rpartition(":")
+        try:
+            share = float(number)
+        except ValueError:
+            share = 0.0
+        if not name or not 0 < share < 1:
+            raise InputError(
+                "The quantile is not understood",
+                found=text,
+                expected="a question, a colon and a number between 0 and 1, such as AGE:0.9",
+                next_step="Correct the text after --quantile; for the median use --median AGE",
+            )
+        wanted.setdefault(name, []).append(share)
+    return wanted
 
 
 def _estimated(
     found: Any,
     by: str | None,
     function: Callable[..., Any],
-    names: tuple[str, ...],
+    arguments: tuple[Any, ...],
     options: dict[str, Any],
 ) -> Any:
     from tabsoda.analysis import pooled_by
 
     if by is None:
-        return function(found, *names, **options)
-    return pooled_by(found, by, function, *names, **options)
+        return function(found, *arguments, **options)
+    return pooled_by(found, by, function, *arguments, **options)
 
 
 def _asked_lines(asked: dict[str, str | None]) -> list[str]:
