@@ -108,12 +108,34 @@ def test_levels_out_of_order_and_beside_the_scale(labels, order, unsure):
         ("Less than 250,000", "250,000 - 499,999", "500,000 or more", "Not in a city"),
         # Bands that overlap.
         ("$0 to $4,999", "$5,000 to $9,999", "$20,000 and Over", "Under $20,000"),
+        # A negation, contracted or not, is on the side of the other one.
+        ("I did not go", "I wanted to go but wasn't able to", "I definitely went"),
+        # "None" after the longest time may be the least or the most.
+        ("Under 1 hour", "1 to 2 hours", "More than 2 hours", "None"),
     ],
 )
 def test_a_scale_whose_order_is_not_clear_has_none(labels):
     scale = recognize_scale(labels)
     assert scale is not None
     assert scale.order is None
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("Under 10 minutes", "10 to 30 minutes", "Over 30 minutes", "None there, never comes"),
+        ("Moins d'un jour", "1 à 7 jours", "Plus de 7 jours", "Aucun bus, il ne vient jamais"),
+        ("Menos de 1 hora", "Entre 1 y 3 horas", "Más de 3 horas", "No hay, no llegaría nunca"),
+    ],
+)
+def test_never_ends_a_scale_of_waiting_times_whatever_stands_beside_it(labels):
+    assert recognize_scale(labels).order == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("negated", ["wasn't", "couldn’t", "haven't", "was not"])
+def test_negations_turn_a_word_round_contracted_or_not(negated):
+    labels = (f"It {negated} helpful", "It was somewhat helpful", "It was very helpful")
+    assert recognize_scale(labels, in_order=False).order in ((0, 1, 2), (2, 1, 0))
 
 
 def test_codes_in_front_of_labels():

@@ -186,7 +186,8 @@ def _amount(items: list[Found | str]) -> Amount:
         elif group == "almost":
             is_almost = True
         elif group == "amounts":
-            word = word or key
+            # "No police here, or they would never come": "never" says more than "no".
+            word = key if key == "never" else word or key
     bound = bounds[0] if bounds else ""
     if not numbers and not word and bound and lone_unit:
         numbers = [(1.0, lone_unit)]  # "Within the past week".
