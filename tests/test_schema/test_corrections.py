@@ -239,6 +239,17 @@ def test_a_guessed_kind_stays_a_guess_where_only_codes_are_set():
     assert after.guessed == ""
 
 
+def test_codes_that_were_set_first_are_not_part_of_the_guess():
+    reason = read_survey(frame()).schema["Q12_a"].note.removeprefix("guess: ")
+    settings = parse_settings(["missing.-9=refused", "Q12_a.kind=nominal"])
+    after = read_survey(frame(), Description(None, settings)).schema["Q12_a"]
+    codes = "missing codes set by you for the whole file"
+    assert after.note.startswith(codes)
+    assert after.note.endswith("; kind set by you for 'Q12_a'")
+    assert after.guessed.endswith(reason)
+    assert "set by you" not in after.guessed
+
+
 def test_a_role_that_is_confirmed_is_not_listed_as_a_guess():
     guessed = read_survey(frame())
     assert guessed.schema["INTNUM"].role is ColumnRole.IGNORE

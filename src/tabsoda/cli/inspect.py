@@ -223,7 +223,7 @@ def _reasons(keys: dict[str, str], variables: list[dict[str, Any]], width: int) 
 
 def _corrected(variables: list[dict[str, Any]], width: int) -> Iterator[str]:
     """List what a person has set, with what was guessed before."""
-    yield "Set by you, instead of a guess:"
+    yield "Set by you, with what was guessed:"
     groups: dict[tuple[str, str], list[str]] = {}
     for variable in variables:
         groups.setdefault((variable["reason"], variable["guessed"]), []).append(variable["name"])

@@ -31,6 +31,8 @@ from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, R
 ANSWER = "answer"
 # The code of an empty cell of any type.
 EMPTY_CELL = "."
+# In the note of a column, between what a person has set and for which columns.
+_BY_YOU = " set by you "
 _SETTABLE = ("kind", "role", "label", "levels")
 # At most this many whole numbers are taken for categories where nobody says what a column is.
 _FEW_LEVELS = 10
@@ -155,7 +157,7 @@ def _annotated(corrected: Column, before: Column, correction: Correction) -> Col
     given = [name for name in _SETTABLE if getattr(correction, name) is not None]
     if correction.codes:
         given.append("missing codes")
-    note = f"{' and '.join(given)} set by you {where}"
+    note = f"{' and '.join(given)}{_BY_YOU}{where}"
     old = {str(code): why.value for code, why in before.special_codes.items()}
     new = {str(code): why.value for code, why in corrected.special_codes.items()}
     changed = [f"{code} was {why}" for code, why in old.items() if new.get(code) != why]
@@ -166,8 +168,14 @@ def _annotated(corrected: Column, before: Column, correction: Correction) -> Col
         return replace(corrected, note=f"{before.note}; {note}" if before.note else note)
     is_question = before.role is ColumnRole.QUESTION
     what = before.kind.value if is_question else before.role.value
-    guessed = f"{what}: {before.note.removeprefix(GUESS)}"
-    return replace(corrected, note=note, guessed=before.guessed or guessed)
+    parts = before.note.removeprefix(GUESS).split("; ")
+    reason = "; ".join(part for part in parts if _BY_YOU not in part)
+    set_before = [part for part in parts if _BY_YOU in part]
+    return replace(
+        corrected,
+        note="; ".join([*set_before, note]),
+        guessed=before.guessed or f"{what}: {reason}",
+    )
 
 
 def _occurring(
