@@ -6,8 +6,9 @@ Grouped as the paper's hyperparameter table; :mod:`tabsoda.settings` puts the gr
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 from tabsoda.errors import InputError
 
@@ -59,6 +60,46 @@ class SettingGroup:
         for item in fields(self):
             if "meaning" in item.metadata:
                 _check(group, item.name, getattr(self, item.name), item)
+
+
+@dataclass(frozen=True)
+class SettingsBase:
+    """The settings of an engine: a frozen dataclass whose fields are groups of settings."""
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """Read settings saved by :meth:`to_dict`."""
+        return cls().replace(**content)
+
+    def replace(self, **groups: Mapping[str, Any]) -> Self:
+        """Return settings with some values changed, such as ``replace(em={"rounds": 2})``."""
+        known = {item.name: getattr(self, item.name) for item in fields(self)}
+        for group, changes in groups.items():
+            if group not in known:
+                raise InputError(
+                    f"There is no group of settings called '{group}'",
+                    expected=f"one of {', '.join(known)}",
+                )
+            if not isinstance(changes, Mapping):
+                raise InputError(
+                    f"The settings of the group '{group}' are not usable",
+                    found=repr(changes),
+                    expected=f"names and values, such as {group}={{...}}",
+                )
+            names = {item.name for item in fields(known[group])}
+            unknown = sorted(set(changes) - names)
+            if unknown:
+                raise InputError(
+                    f"There is no setting called '{group}.{unknown[0]}'",
+                    expected=f"one of {', '.join(sorted(names))}",
+                )
+            values = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
+            known[group] = replace(known[group], **values)
+        return type(self)(**known)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return nested dictionaries, ready for JSON."""
+        return asdict(self)
 
 
 def _is_number(value: Any) -> bool:

@@ -8,9 +8,7 @@ values travel with the result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 from tabsoda.adviser_settings import ExpertSettings, RegressionSettings
 from tabsoda.errors import InputError
@@ -22,13 +20,14 @@ from tabsoda.setting_groups import (
     LossSettings,
     NoiseSettings,
     SamplerSettings,
+    SettingsBase,
     TemperatureSettings,
     TrainingSettings,
 )
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(SettingsBase):
     """All settings of one run.
 
     Examples
@@ -126,44 +125,9 @@ class Settings:
             )
         return cls().replace(**PRESETS[name])
 
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Settings:
-        """Read settings saved by :meth:`to_dict`."""
-        return cls().replace(**content)
-
-    def replace(self, **groups: dict[str, Any]) -> Settings:
-        """Return settings with some fields changed, such as ``replace(em={"rounds": 2})``."""
-        known = {item.name: getattr(self, item.name) for item in fields(self)}
-        for group, changes in groups.items():
-            if group not in known:
-                raise InputError(
-                    f"There is no group of settings called '{group}'",
-                    expected=f"one of {', '.join(known)}",
-                )
-            if not isinstance(changes, Mapping):
-                raise InputError(
-                    f"The settings of the group '{group}' are not usable",
-                    found=repr(changes),
-                    expected=f"names and values, such as {group}={{...}}",
-                )
-            names = {item.name for item in fields(known[group])}
-            unknown = sorted(set(changes) - names)
-            if unknown:
-                raise InputError(
-                    f"There is no setting called '{group}.{unknown[0]}'",
-                    expected=f"one of {', '.join(sorted(names))}",
-                )
-            values = {k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
-            known[group] = replace(known[group], **values)
-        return Settings(**known)
-
     def resolve(self, n_columns: int, n_continuous: int) -> Settings:
         """Replace ``"auto"`` by its meaning for a table (the paper's 10 % rule)."""
         if self.encoding.standardizer_refresh != "auto":
             return self
         refresh = "once" if n_continuous >= 0.1 * n_columns else "each_round"
         return self.replace(encoding={"standardizer_refresh": refresh})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return nested dictionaries, ready for JSON."""
-        return asdict(self)
