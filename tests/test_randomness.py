@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from scipy import stats
 
-from tabsoda._internal.keyed_noise import keyed_normals, keyed_uniforms
 from tabsoda._internal.randomness import row_keys, stream_key
+from tabsoda.torch_runtime.keyed_noise import keyed_normals, keyed_uniforms
 
 
 def _table(rng, n=200, d=4):

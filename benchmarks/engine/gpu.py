@@ -19,15 +19,16 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from tabsoda._internal.devices import matrix_precision
+from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.em.cost import matrix_rate
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.engine import Engine
 from tabsoda.em.operations import network_weights, passes_per_chain
-from tabsoda.em.working_table import WorkingTable, canonical_order
+from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
 from tabsoda.settings import Settings
+from tabsoda.torch_runtime.devices import matrix_precision
 
 
 def arguments() -> argparse.Namespace:

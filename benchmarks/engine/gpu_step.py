@@ -19,19 +19,20 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from tabsoda._internal.randomness import stream_key
+from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.diffusion.network import seed_dropout
 from tabsoda.em.loop import _round_targets, initial_state
 from tabsoda.em.model import Model
-from tabsoda.em.optimizer_step import OptimizerSteps
 from tabsoda.em.training_batch import NOISE_USES, batch_loss, compiled_batch_loss
-from tabsoda.em.working_table import WorkingTable, canonical_order
+from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
 from tabsoda.quality import settings_for
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.layers import seed_dropout
+from tabsoda.torch_runtime.optimizer_steps import OptimizerSteps
 
 EPOCH_STEPS = 50
 
@@ -61,8 +62,20 @@ class Ready:
     def steps(self, *, compiled: bool) -> OptimizerSteps:
         """Capture a step; nothing but the chosen way is tried."""
         chosen = compiled_batch_loss() if compiled else batch_loss
-        shape = (self.batch_size, len(NOISE_USES), EPOCH_STEPS)
-        return OptimizerSteps(self.model, self._loss(chosen), None, *shape, EventLog())
+        training = self.model.settings.training
+        return OptimizerSteps(
+            self.model.denoiser,
+            self.model.device,
+            self._loss(chosen),
+            None,
+            batch_size=self.batch_size,
+            n_keys=len(NOISE_USES),
+            steps_per_epoch=EPOCH_STEPS,
+            learning_rate=training.learning_rate,
+            weight_decay=training.weight_decay,
+            averages=training.average_decay > 0,
+            events=EventLog(),
+        )
 
     def _loss(self, function):
         return lambda rows, keys: function(self.model, self.data, self.targets, rows, keys).total

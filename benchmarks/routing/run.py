@@ -19,7 +19,7 @@ import numpy as np
 
 from tabsoda._internal.files import write_json
 from tabsoda.em.engine import Engine
-from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.imputed_cells import ImputedCells
 from tabsoda.reading import read_survey
 from tabsoda.routing.following import Follower
 from tabsoda.routing.route_model import RouteModels

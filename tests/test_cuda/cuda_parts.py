@@ -6,10 +6,8 @@ import numpy as np
 import torch
 
 from tabsoda._internal.randomness import row_keys, stream_key
-from tabsoda.diffusion.network import seed_dropout
 from tabsoda.em.loop import _round_targets, initial_state
 from tabsoda.em.model import Model
-from tabsoda.em.optimizer_step import OptimizerSteps
 from tabsoda.em.training_batch import NOISE_USES, batch_loss, compiled_batch_loss
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
@@ -18,6 +16,8 @@ from tabsoda.events import EventLog
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.layers import seed_dropout
+from tabsoda.torch_runtime.optimizer_steps import OptimizerSteps
 
 N_ROWS = 256
 # Which preset has which backbone; the paper's both conditionings are among them.
@@ -128,13 +128,17 @@ class Training:
         self.model.denoiser.train()
         model = self.model
         self.steps = kind(
-            model,
+            model.denoiser,
+            model.device,
             lambda rows, keys: batch_loss(model, data, targets, rows, keys).total,
             lambda rows, keys: compiled_batch_loss()(model, data, targets, rows, keys).total,
-            self.batch_size,
-            len(NOISE_USES),
-            self.n_steps,
-            self.events,
+            batch_size=self.batch_size,
+            n_keys=len(NOISE_USES),
+            steps_per_epoch=self.n_steps,
+            learning_rate=settings.training.learning_rate,
+            weight_decay=settings.training.weight_decay,
+            averages=settings.training.average_decay > 0,
+            events=self.events,
         )
         self.start = self.weights()
 

@@ -11,8 +11,8 @@ from cuda_parts import (
 )
 from marks import cases, cuda
 
-from tabsoda.em.m_step import cosine_rate
-from tabsoda.em.optimizer_step import OptimizerSteps
+from tabsoda.torch_runtime.optimizer_steps import OptimizerSteps
+from tabsoda.torch_runtime.training import cosine_rate
 
 BACKBONES = cases("backbone", ["mlp", "noisy mlp", "embedding", "tokens"])
 WAYS = {"captured": CapturedFloat32Steps, "compiled": CompiledFloat32Steps}

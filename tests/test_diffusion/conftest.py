@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.encoding.analog_bits import codewords
 from tabsoda.encoding.layout import Layout, n_bits
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 
 def make_layout(continuous: int, bit_levels: tuple[int, ...], latent_levels: tuple[int, ...]):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.answers import AnswerHeads
 from tabsoda.diffusion.backbone import DenoiserInput
 from tabsoda.diffusion.column_inputs import N_WAVES, ColumnInputs, multi_hot
 from tabsoda.diffusion.denoiser import build_answering_denoiser
 from tabsoda.diffusion.embedding_mlp import EmbeddingBackbone
 from tabsoda.setting_groups import BackboneSettings
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 SCALE, TOP = 0.5, 20.0
 BACKBONES = pytest.mark.parametrize("name", ["embedding", "tokens"])

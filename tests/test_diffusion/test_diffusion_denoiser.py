@@ -7,12 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.backbone import Backbone, DenoiserInput
 from tabsoda.diffusion.denoiser import Denoiser, build_denoiser, preconditioning, sampling_copy
-from tabsoda.diffusion.network import MLPBackbone, noise_features, seed_dropout
+from tabsoda.diffusion.network import MLPBackbone, noise_features
 from tabsoda.errors import InputError
 from tabsoda.setting_groups import BackboneSettings
+from tabsoda.torch_runtime.keyed_noise import torch_generator
+from tabsoda.torch_runtime.layers import seed_dropout
 
 
 class Recorder(Backbone):

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.denoiser import build_denoiser
 from tabsoda.diffusion.reverse_process import ReverseProcess
 from tabsoda.diffusion.reverse_sampler import (
@@ -16,6 +15,7 @@ from tabsoda.diffusion.reverse_sampler import (
 )
 from tabsoda.events import EventLog
 from tabsoda.setting_groups import BackboneSettings, SamplerSettings
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 SETTINGS = SamplerSettings(steps=6, refresh_cycles=2, churn=1.0)
 BOTH = pytest.mark.parametrize("conditioning", ["noisy", "clean"])

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.denoiser import build_denoiser
 from tabsoda.diffusion.losses import (
     continuous_loss,
@@ -15,6 +14,7 @@ from tabsoda.diffusion.losses import (
 from tabsoda.diffusion.noise import noisy_state
 from tabsoda.diffusion.objective import Objective, Targets, width_parity
 from tabsoda.setting_groups import BackboneSettings, LossSettings
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 
 def a_batch(layout, generator, n=20):

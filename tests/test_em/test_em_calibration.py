@@ -5,13 +5,14 @@ import pytest
 import torch
 
 from tabsoda._internal.randomness import row_keys
+from tabsoda.coding.row_order import hold_out_cells
 from tabsoda.em import engine as engine_module
 from tabsoda.em.calibration import calibrate_cutpoints
 from tabsoda.em.engine import Engine
 from tabsoda.em.held_out_loss import held_out_loss
 from tabsoda.em.model import Model
 from tabsoda.em.training_batch import HIDDEN_SHARE, RoundTargets, hide_some
-from tabsoda.em.working_table import WorkingTable, hold_out_cells
+from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog

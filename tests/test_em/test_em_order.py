@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from tabsoda.coding.row_order import canonical_order
 from tabsoda.em.engine import Engine
-from tabsoda.em.working_table import canonical_order
 
 PRESETS = pytest.mark.parametrize(
     "preset", ["fast", "balanced", pytest.param("best", marks=pytest.mark.slow), "small", "path"]

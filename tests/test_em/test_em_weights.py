@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from tabsoda._internal.randomness import stream_key
+from tabsoda.coding.row_order import canonical_order
 from tabsoda.em.engine import Engine
 from tabsoda.em.loop import initial_state
 from tabsoda.em.model import Model
 from tabsoda.em.training_batch import NOISE_USES, RoundTargets, batch_loss
-from tabsoda.em.working_table import WorkingTable, canonical_order
+from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec

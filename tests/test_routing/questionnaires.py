@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tabsoda.em.engine import Engine
-from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.imputed_cells import ImputedCells
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import Settings
 from tabsoda.skips.forward import route

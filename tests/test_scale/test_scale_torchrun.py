@@ -8,14 +8,14 @@ import pytest
 from safetensors.numpy import load_file
 
 from tabsoda.datasets import make_survey
-from tabsoda.diffusion.network import SeededDropout, seed_dropout
 from tabsoda.imputer import TabSODAImputer
+from tabsoda.torch_runtime.layers import SeededDropout, seed_dropout
 
 
 def test_dropout_of_a_part_is_that_of_the_whole_batch():
     import torch
 
-    from tabsoda._internal.keyed_noise import torch_generator
+    from tabsoda.torch_runtime.keyed_noise import torch_generator
 
     layer, x = SeededDropout(0.4).train(), torch.ones(10, 7, 3)
     seed_dropout(layer, torch_generator(1, "dropout"))
@@ -31,10 +31,11 @@ def test_dropout_of_a_part_is_that_of_the_whole_batch():
 def test_the_parts_of_a_batch_sum_to_its_loss_and_gradient(mixed_table, tiny_settings):
     import torch
 
+    from tabsoda.coding.row_order import canonical_order
     from tabsoda.em.engine import Engine
     from tabsoda.em.loop import _round_targets, initial_state
     from tabsoda.em.training_batch import NOISE_USES, batch_loss
-    from tabsoda.em.working_table import WorkingTable, canonical_order
+    from tabsoda.em.working_table import WorkingTable
     from tabsoda.events import EventLog
 
     class Shared:

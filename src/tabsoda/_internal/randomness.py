@@ -5,7 +5,7 @@ size, row order, device and number of workers therefore change nothing but the l
 arithmetic. Rows are identified by their content, so a row keeps its noise when the table is
 reordered or when rows are appended.
 
-Nothing here needs torch; :mod:`tabsoda._internal.keyed_noise` has the noise of tensors.
+Nothing here needs torch; :mod:`tabsoda.torch_runtime.keyed_noise` has the noise of tensors.
 """
 
 from __future__ import annotations

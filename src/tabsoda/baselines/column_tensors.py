@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
-from tabsoda.em.working_table import canonical_order
+from tabsoda.coding.row_order import canonical_order
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
 from tabsoda.setting_groups import EncodingSettings

@@ -10,8 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from tabsoda._internal.devices import resolve_device
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.contract import Estimates, SkipView
 from tabsoda.baselines.filling import fill
@@ -19,6 +17,8 @@ from tabsoda.baselines.plain_table import plain_table
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.devices import resolve_device
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 
 class Prediction(NamedTuple):

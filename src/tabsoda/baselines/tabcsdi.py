@@ -9,12 +9,13 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
 from tabsoda.baselines.token_transformer import ColumnLinear, transformer
-from tabsoda.diffusion.network import linear, noise_features
+from tabsoda.diffusion.network import noise_features
 from tabsoda.setting_groups import SettingGroup, setting
+from tabsoda.torch_runtime.keyed_noise import torch_generator
+from tabsoda.torch_runtime.layers import linear
 
 # Keeps the shares of a sample that holds none of any level away from 0 / 0.
 _LEAST_SHARE = 1e-3

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
 from tabsoda.baselines.token_transformer import ValueReadOut, ValueTokens, transformer
@@ -19,6 +18,7 @@ from tabsoda.diffusion.denoiser import preconditioning
 from tabsoda.diffusion.network import MLPBackbone
 from tabsoda.diffusion.noise import loss_weight
 from tabsoda.setting_groups import BackboneSettings, SettingGroup, setting
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 1.0
 _EXPONENT = 7.0

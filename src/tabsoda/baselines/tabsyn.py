@@ -9,8 +9,6 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from tabsoda._internal.devices import matrix_precision
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda._internal.randomness import stream_key
 from tabsoda.baselines.column_tensors import ColumnTensors
 from tabsoda.baselines.deep_method import DeepMethod, Prediction, train
@@ -21,6 +19,8 @@ from tabsoda.diffusion.noise import noisy_state, training_noise
 from tabsoda.diffusion.reverse_process import ReverseProcess
 from tabsoda.diffusion.reverse_sampler import SampledRows
 from tabsoda.setting_groups import BackboneSettings, SamplerSettings, SettingGroup, setting
+from tabsoda.torch_runtime.devices import matrix_precision
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 0.5
 _ENCODING_BLOCK = 8192

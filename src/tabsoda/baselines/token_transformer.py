@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from tabsoda.diffusion.network import linear
+from tabsoda.torch_runtime.layers import linear
 
 
 class ColumnLinear(nn.Module):

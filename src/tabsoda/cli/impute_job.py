@@ -120,10 +120,10 @@ class Job:
 
     def cost(self) -> Cost:
         """Estimate time and memory on the device."""
-        from tabsoda._internal.devices import matrix_precision, resolve_device
         from tabsoda.em.cost import estimate_cost
         from tabsoda.em.operations import planned_threads
         from tabsoda.em.stage_work import TableSize
+        from tabsoda.torch_runtime.devices import matrix_precision, resolve_device
 
         table = self.source.table
         settings = self.imputer.settings_for(*table.shape)

@@ -12,9 +12,10 @@ from tabsoda.diffusion.answers import AnswerHeads
 from tabsoda.diffusion.backbone import Backbone, DenoiserInput
 from tabsoda.diffusion.column_tokens import TokenBackbone
 from tabsoda.diffusion.embedding_mlp import EmbeddingBackbone
-from tabsoda.diffusion.network import MLPBackbone, seed_dropout
+from tabsoda.diffusion.network import MLPBackbone
 from tabsoda.encoding.layout import Layout
 from tabsoda.setting_groups import BackboneSettings
+from tabsoda.torch_runtime.layers import seed_dropout
 
 
 class Scalings(NamedTuple):
@@ -67,7 +68,7 @@ class Denoiser(nn.Module):
 
     Examples
     --------
-    >>> from tabsoda._internal.keyed_noise import torch_generator
+    >>> from tabsoda.torch_runtime.keyed_noise import torch_generator
     >>> backbone = MLPBackbone(2, BackboneSettings(width=8), torch_generator(1, "weights"))
     >>> denoiser = Denoiser(backbone, data_scale=0.5, conditioning="clean")
     >>> visible = torch.tensor([[True, False]])

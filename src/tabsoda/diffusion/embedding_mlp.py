@@ -8,9 +8,10 @@ from torch.nn import functional
 
 from tabsoda.diffusion.backbone import Backbone, DenoiserInput
 from tabsoda.diffusion.column_inputs import N_FEATURES, ColumnInputs, multi_hot
-from tabsoda.diffusion.network import SeededDropout, linear, noise_features, normal_parameter
+from tabsoda.diffusion.network import noise_features
 from tabsoda.encoding.layout import Layout
 from tabsoda.setting_groups import BackboneSettings
+from tabsoda.torch_runtime.layers import SeededDropout, linear, normal_parameter
 
 
 class EmbeddingBackbone(Backbone):

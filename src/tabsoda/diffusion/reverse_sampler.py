@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import torch
 
-from tabsoda._internal.keyed_noise import keyed_normals
 from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.noise import noise_grid
 from tabsoda.setting_groups import SamplerSettings
+from tabsoda.torch_runtime.keyed_noise import keyed_normals
 
 # denoise(state, noise_level, visible, skipped, levels) -> clean coordinates; see Denoiser.
 Denoise = Callable[..., torch.Tensor]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from tabsoda._internal.keyed_noise import keyed_normals
 from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.noise import noisy_state
 from tabsoda.diffusion.objective import Decoded, Targets
@@ -12,6 +11,7 @@ from tabsoda.em.model import Model
 from tabsoda.em.training_batch import RoundTargets, hide_some
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.ordinal_latent import level_probabilities
+from tabsoda.torch_runtime.keyed_noise import keyed_normals
 
 _BLOCK_ROWS = 8192
 # Steps between looks at the loss, and the relative gain below which another look is not worth it.

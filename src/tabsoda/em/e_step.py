@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.devices import matrix_precision
 from tabsoda._internal.randomness import stream_key
 from tabsoda.diffusion.denoiser import sampling_copy
 from tabsoda.diffusion.reverse_process import ReverseProcess
@@ -17,6 +16,7 @@ from tabsoda.em.model import Model, diverged
 from tabsoda.em.working_table import WorkingTable, chain_key
 from tabsoda.encoding.table_decoding import Rule
 from tabsoda.events import EventLog
+from tabsoda.torch_runtime.devices import matrix_precision
 
 # Tells how many blocks of rows are done: report(done, total).
 Report = Callable[[int, int], None]

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.randomness import row_keys
 from tabsoda._internal.threads import worker_threads
 from tabsoda.em.e_step import Sampler
@@ -27,7 +26,6 @@ from tabsoda.em.input_events import (
     tell_empty_rows,
     tell_means_for_medians,
 )
-from tabsoda.em.memory import enough_memory
 from tabsoda.em.model import Model
 from tabsoda.em.operations import planned_threads
 from tabsoda.em.preparing import check_columns, check_table
@@ -35,11 +33,12 @@ from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
-from tabsoda.imputations.finished_draws import Keep, keep_nothing
-from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.schema.column import Column
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.devices import resolve_device
+from tabsoda.torch_runtime.memory import enough_memory
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]

@@ -12,18 +12,17 @@ import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.threads import Threads
+from tabsoda.coding.row_order import canonical_order
 from tabsoda.em.advisers import Advisers
 from tabsoda.em.cost import fit_shares
 from tabsoda.em.estimating import Estimator
-from tabsoda.em.fit_progress import FitProgress
 from tabsoda.em.growing import Growing
 from tabsoda.em.input_events import tell_empty_rows, tell_no_skips, tell_unresolved_gates
 from tabsoda.em.loop import EMState, initial_state, run_em
-from tabsoda.em.memory import check_memory
 from tabsoda.em.model import Model
 from tabsoda.em.preparing import checked_weights, choose_held_out, latent_columns, without_cells
 from tabsoda.em.refitting import RegressionFit
-from tabsoda.em.working_table import WorkingTable, canonical_order
+from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
@@ -31,6 +30,8 @@ from tabsoda.followers import find_followers, unresolved_followers
 from tabsoda.schema.column import ColumnKind
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.fit_progress import FitProgress
+from tabsoda.torch_runtime.memory import check_memory
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
@@ -97,7 +98,8 @@ def fit_parts(
     data = WorkingTable.build(
         ordered, model.codec, start.keys, device, start.held_out, weights, bins
     )
-    check_memory(data)
+    # Targets, their standardised copy and the completed table are all as large as the encoded one.
+    check_memory(4 * data.encoded.numel() * data.encoded.element_size(), device)
     state: EMState | None = saved.load(model, events) if saved else None
     state = state or initial_state(model, data)
     shown = without_cells(ordered, start.held_out)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.keyed_noise import keyed_normals
 from tabsoda._internal.randomness import stream_key
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.m_step import m_step
@@ -23,6 +22,7 @@ from tabsoda.encoding.standardizer import Standardizer, moment_entries
 from tabsoda.encoding.table_codec import Rule
 from tabsoda.encoding.temperature import choose_temperatures
 from tabsoda.events import EventLog
+from tabsoda.torch_runtime.keyed_noise import keyed_normals
 
 # Tells how far the fit is, in thousandths of all rounds: report(done, total, what).
 Report = Callable[[int, int, str], None]

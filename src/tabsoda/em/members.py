@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import torch
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda._internal.randomness import stream_key
 from tabsoda.em.m_step import train_denoiser
 from tabsoda.em.model import Model, new_denoiser
@@ -16,6 +15,7 @@ from tabsoda.em.training_batch import RoundTargets
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
 from tabsoda.settings import Settings
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 # A bootstrap member goes on from the first network for this share of its steps: enough to follow
 # its own rows, and ten of them cost about as much as the first (docs/decisions/0007-draws.md).

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.keyed_noise import torch_generator
 from tabsoda.diffusion.answers import AnswerHeads
 from tabsoda.diffusion.denoiser import Denoiser, build_answering_denoiser, build_denoiser
 from tabsoda.diffusion.objective import Objective
@@ -19,6 +18,7 @@ from tabsoda.encoding.standardizer import Standardizer
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.errors import TabSODAError
 from tabsoda.settings import Settings
+from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 
 @dataclass(eq=False)

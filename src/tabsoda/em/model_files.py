@@ -11,7 +11,6 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from tabsoda._internal.devices import resolve_device
 from tabsoda._internal.files import atomic_path, make_folder, write_json
 from tabsoda._version import __version__
 from tabsoda.em.engine import Engine
@@ -24,6 +23,7 @@ from tabsoda.errors import DeviceError, InputError
 from tabsoda.events import Event, EventLog
 from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.settings import Settings
+from tabsoda.torch_runtime.devices import resolve_device
 
 FORMAT = "tabsoda-model"
 FORMAT_VERSION = 1

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.em.working_table import hold_out_cells
+from tabsoda.coding.row_order import hold_out_cells
+from tabsoda.coding.visible_answers import count_levels
 from tabsoda.encoding.ordinal_route import route_ordinals
-from tabsoda.encoding.visible_answers import count_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.schema.column import Column

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.keyed_noise import keyed_uniforms
 from tabsoda._internal.randomness import numpy_generator, stream_key
 from tabsoda.em.model import Model
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 
 if TYPE_CHECKING:
     from tabsoda.regressions import ChainedRegressions

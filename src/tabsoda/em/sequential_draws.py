@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.keyed_noise import keyed_uniforms
 from tabsoda._internal.randomness import numpy_generator, stream_key
 from tabsoda.diffusion.denoiser import Denoiser
 from tabsoda.em.answering import answer_outputs
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable, chain_key
+from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 
 
 def draw_values(

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import torch
 
-from tabsoda._internal.keyed_noise import keyed_normals, keyed_uniforms
 from tabsoda.diffusion.answer_loss import AnswerLoss, AnswerTargets, answer_loss
 from tabsoda.diffusion.noise import noisy_state, training_noise
 from tabsoda.diffusion.objective import LossTerms, Targets
 from tabsoda.em.model import Model
-from tabsoda.em.processes import Processes
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.setting_groups import TrainingSettings
+from tabsoda.torch_runtime.keyed_noise import keyed_normals, keyed_uniforms
+from tabsoda.torch_runtime.processes import Processes
 
 # What a batch draws noise for; each gets a key of its own at each step.
 NOISE_USES = ("level", "noise", "low noise", "share", "hide", "top", "pattern")

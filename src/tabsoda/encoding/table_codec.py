@@ -13,19 +13,19 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from tabsoda.encoding.continuous import ContinuousCoder
+from tabsoda.coding.continuous import ContinuousCoder
+from tabsoda.coding.pass_through import find_pass_through
+from tabsoda.coding.visible_answers import check_levels, check_visible, count_levels
 from tabsoda.encoding.cutpoints import smoothed_cutpoints
 from tabsoda.encoding.layout import Layout, build_layout
 from tabsoda.encoding.ordinal_latent import interval_means, truncated_normal_draw
 from tabsoda.encoding.ordinal_route import route_ordinals
-from tabsoda.encoding.pass_through import find_pass_through
 from tabsoda.encoding.table_decoding import (
     Rule,
     decode_bits,
     decode_latents,
     decode_probabilities,
 )
-from tabsoda.encoding.visible_answers import check_levels, check_visible, count_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.schema.column import ColumnKind

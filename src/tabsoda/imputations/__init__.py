@@ -3,6 +3,7 @@
 Input: draws of the missing cells. Output: completed tables, point estimates.
 """
 
-from tabsoda.imputations.imputations import Imputations, ImputedCells
+from tabsoda.imputations.imputations import Imputations
+from tabsoda.imputed_cells import ImputedCells
 
 __all__ = ["Imputations", "ImputedCells"]

@@ -8,20 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabsoda._internal.files import atomic_path, make_folder
-
-Values = NDArray[np.float64]
-
-
-# Returns the array of a name: the one that was kept, or else what the function computes.
-Keep = Callable[[str, Callable[[], Values]], Values]
-
-
-def keep_nothing(name: str, compute: Callable[[], Values]) -> Values:
-    """Compute the array, whatever its name; the :data:`Keep` of runs without a checkpoint."""
-    return compute()
+from tabsoda.imputed_cells import Values
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.integer_types import fit_integer_types
 from tabsoda.imputations.restore import restore
+from tabsoda.imputed_cells import ImputedCells
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.column import ColumnRole
 from tabsoda.survey import Survey
@@ -25,36 +26,6 @@ if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
 
 Values = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class ImputedCells:
-    """Which cells were imputed, and every value they were given.
-
-    A *draw* is one plausible answer; averages of draws are called point estimates, because they
-    vary less than answers do and give intervals that are too short.
-
-    Attributes
-    ----------
-    rows, positions : ndarray of int64, shape (n_cells,)
-        Row and column of each imputed cell.
-    draws : ndarray of float64, shape (n_draws, n_cells)
-        Level positions or numbers, as in :class:`tabsoda.table.CodedTable`; NaN where the cell
-        is skipped in that draw, because the drawn answer of its gate leads past it.
-    mode, median : ndarray of float64, shape (n_cells,)
-        Point estimates. ``mode``: levels by mode, numbers by mean. ``median``: nominals by mode,
-        ordinals and numbers by median. NaN as in ``draws``.
-    """
-
-    rows: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    draws: Values
-    mode: Values
-    median: Values
-
-    def __post_init__(self) -> None:
-        for array in (self.rows, self.positions, self.draws, self.mode, self.median):
-            array.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)

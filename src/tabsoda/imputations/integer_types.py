@@ -12,7 +12,7 @@ from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import ImputedCells
+    from tabsoda.imputed_cells import ImputedCells
 
 
 def fit_integer_types(

@@ -13,7 +13,8 @@ import numpy as np
 
 from tabsoda._internal.files import write_json, write_parquet
 from tabsoda.events import Event, EventLog
-from tabsoda.imputations.imputations import Imputations, ImputedCells
+from tabsoda.imputations.imputations import Imputations
+from tabsoda.imputed_cells import ImputedCells
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import load_schema, save_schema
 from tabsoda.states.cell_states import REASONS, CellStates

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from tabsoda._internal.write_errors import writing_to
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.events import EventLog
-from tabsoda.imputations.imputations import Imputations, ImputedCells
+from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputations.record import read_record
 from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputations.result_tables import write_tables
 from tabsoda.imputations.run_folder import WRITING, release_folder
+from tabsoda.imputed_cells import ImputedCells
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.keyed_noise import keyed_uniforms
 from tabsoda._internal.randomness import stream_key
+from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 
 Values = NDArray[np.float64]
 # choose(probabilities, position, rows) -> choices; of shape (n, n_choices), (), (n,) and (n,).

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import row_keys
 from tabsoda.em.engine import Engine
 from tabsoda.events import EventLog
-from tabsoda.imputations.finished_draws import Keep, keep_nothing
-from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.routing.choosing import Choose, by_noise, most_probable
 from tabsoda.routing.leaving import find_kept
 from tabsoda.routing.reasons import ReasonRouting

@@ -14,8 +14,8 @@ from tabsoda.em.engine import Engine
 from tabsoda.em.model import fingerprint
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.imputations.finished_draws import FinishedDraws, Keep, digest, keep_nothing
-from tabsoda.imputations.imputations import ImputedCells
+from tabsoda.imputations.finished_draws import FinishedDraws, digest
+from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.imputer_input import PreparedTable
 from tabsoda.routing.following import Follower
 from tabsoda.routing.record import RoutingRecord

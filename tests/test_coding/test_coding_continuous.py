@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-from tabsoda.encoding.continuous import MAX_KNOTS, ContinuousCoder
+from tabsoda.coding.continuous import MAX_KNOTS, ContinuousCoder
 
 RNG = np.random.default_rng(5)
 

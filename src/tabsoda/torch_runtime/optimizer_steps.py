@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
+from torch import nn
 
-from tabsoda.diffusion.network import SeededDropout
-from tabsoda.em.model import Model
-from tabsoda.em.processes import Processes
 from tabsoda.events import EventLog
+from tabsoda.torch_runtime.layers import SeededDropout
+from tabsoda.torch_runtime.processes import Processes
 
 # loss_of(rows, keys) returns a tensor of shape ().
 LossOf = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -26,48 +26,57 @@ class OptimizerSteps:
 
     Parameters
     ----------
-    model : Model
-        Its denoiser is trained.
+    network : nn.Module
+        Trained in place.
+    device : torch.device
+        Where the network is.
     loss_of : callable
         ``loss_of(rows, keys)`` returns a tensor of shape ().
     fused_loss_of : callable, optional
         The same, compiled; used on CUDA devices where it works. Leave it out where compiling would
         take longer than it saves.
-    batch_size, n_keys : int
+    batch_size, n_keys, steps_per_epoch : int
         Fix the shapes of a step.
-    steps_per_epoch : int
+    learning_rate, weight_decay : float
+    averages : bool
+        Whether averaged weights are kept, too.
     events : EventLog
     processes : Processes, optional
-        Who else trains; the loss is then only this process's part, and gradients are summed.
+        The processes that train together. The loss is then this process's part of the sum, and
+        gradients are summed.
     """
 
     def __init__(
         self,
-        model: Model,
+        network: nn.Module,
+        device: torch.device,
         loss_of: LossOf,
         fused_loss_of: LossOf | None,
+        *,
         batch_size: int,
         n_keys: int,
         steps_per_epoch: int,
+        learning_rate: float,
+        weight_decay: float,
+        averages: bool,
         events: EventLog,
         processes: Processes | None = None,
     ) -> None:
-        self.model = model
-        self._processes = processes
-        self._averages = model.settings.training.average_decay > 0
+        self.network = network
+        self.device = device
         self.events = events
-        device = model.device
+        self._processes = processes
+        self._averages = averages
         on_gpu = device.type == "cuda"
-        rate = model.settings.training.learning_rate
         self.optimizer = torch.optim.AdamW(
-            model.denoiser.parameters(),
-            weight_decay=model.settings.training.weight_decay,
+            network.parameters(),
+            weight_decay=weight_decay,
             # A tensor lets a captured step see the rate change.
-            lr=torch.tensor(rate, device=device) if on_gpu else rate,
+            lr=torch.tensor(learning_rate, device=device) if on_gpu else learning_rate,
             fused=True,
             capturable=on_gpu,
         )
-        self.averaged = [p.detach().clone() for p in model.denoiser.parameters()]
+        self.averaged = [p.detach().clone() for p in network.parameters()]
         self._new_share = torch.ones((), device=device)
         self._rows = torch.zeros(steps_per_epoch, batch_size, dtype=torch.int64, device=device)
         self._keys = torch.zeros(steps_per_epoch, n_keys, dtype=torch.int64, device=device)
@@ -120,21 +129,19 @@ class OptimizerSteps:
             loss = self._loss_of(rows, keys)
         loss.backward()
         if self._processes is not None:
-            self._processes.add_gradients(self.model.denoiser.parameters())
+            self._processes.add_gradients(self.network.parameters())
             loss = self._processes.total(loss)
         self.optimizer.step()
         with torch.no_grad():
             if self._averages:
-                for average, new in zip(
-                    self.averaged, self.model.denoiser.parameters(), strict=True
-                ):
+                for average, new in zip(self.averaged, self.network.parameters(), strict=True):
                     average.lerp_(new, self._new_share)
             self._loss += loss.detach()
             self._step.add_(1).remainder_(self._rows.shape[0])
 
     @property
     def _on_gpu(self) -> bool:
-        return self.model.device.type == "cuda"
+        return self.device.type == "cuda"
 
     def _capture(self, ways: Sequence[tuple[str, LossOf]]) -> None:
         """Capture a step in the first way that works; where none does, steps run eagerly."""
@@ -153,10 +160,10 @@ class OptimizerSteps:
 
     def _captured(self) -> torch.cuda.CUDAGraph:
         """Capture a step; the warm-up it needs must leave no trace in weights and moments."""
-        parameters = list(self.model.denoiser.parameters())
+        parameters = list(self.network.parameters())
         before = [parameter.detach().clone() for parameter in parameters]
         graph = torch.cuda.CUDAGraph()
-        for module in self.model.denoiser.modules():
+        for module in self.network.modules():
             if isinstance(module, SeededDropout) and module.generator is not None:
                 graph.register_generator_state(module.generator)
                 break

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabsoda.encoding.pass_through import find_pass_through
+from tabsoda.coding.pass_through import find_pass_through
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind

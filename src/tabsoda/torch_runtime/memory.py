@@ -1,4 +1,4 @@
-"""Too little memory, told before the work starts where it can be known, and clearly where not."""
+"""Errors that say what to do where memory is too small, if possible before the work starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 import torch
 
-from tabsoda.em.working_table import WorkingTable
 from tabsoda.errors import DeviceError
 
 # How torch words a failed allocation on the CPU, where it has no error type of its own.
@@ -35,14 +34,11 @@ def enough_memory() -> Iterator[None]:
         raise _too_little(error) from error
 
 
-def check_memory(data: WorkingTable) -> None:
-    """Stop before the work starts where it would certainly not fit."""
-    device = data.encoded.device
+def check_memory(wanted: int, device: torch.device) -> None:
+    """Raise before the work starts where a CUDA device has less free memory than this, in bytes."""
     if device.type != "cuda":
         return
     free, _ = torch.cuda.mem_get_info(device)
-    # Targets, their standardised copy and the completed table are all as large as the encoded one.
-    wanted = 4 * data.encoded.numel() * data.encoded.element_size()
     if wanted > free:
         raise DeviceError(
             "The device has too little memory for this table",
