@@ -119,6 +119,37 @@ def test_a_refusal_that_known_answers_lead_past_is_not_imputed():
     assert not np.isnan(cells.draws).any()
 
 
+def test_a_route_that_skips_a_blank_gate_is_taken_where_any_other_breaks_a_rule():
+    """The last question was asked, so the second was skipped, so the first is 1."""
+    columns = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in "abc")
+    first = (Condition("a", (1,), reasons=(Reason.OTHER,)),)
+    second = (Condition("b", (1, 2), or_blank=True),)
+    rules = RuleSet(
+        (
+            SkipRule("past b", "b", (first,), status=RuleStatus.APPROVED),
+            SkipRule("past c", "c", (second,), status=RuleStatus.APPROVED),
+        ),
+        columns,
+    )
+    generator = np.random.default_rng(0)
+    values = generator.integers(2, size=(200, 3)).astype(float)
+    values[values[:, 0] == 0, 1] = np.nan
+    values[values[:, 0] == 1, 2] = np.nan
+    values[:20] = (np.nan, np.nan, 1.0)
+    table = CodedTable.from_values(columns, values)
+    reasons = table.states.reasons.copy()
+    reasons[:20, 0] = reason_code(Reason.OTHER)
+    states = table.states
+    table = table.with_states(
+        CellStates.from_masks(states.answered, states.skipped, states.names, reasons)
+    )
+    assert not broken_cells(rules, table)
+    marked, cells, _, _ = _follow(table, rules, 3, tiny_engine(table))
+    assert (cells.draws[:, (cells.positions == 0) & (cells.rows < 20)] == 0).all()
+    for imputed in (*cells.draws, cells.mode, cells.median):
+        assert not broken_cells(rules, completed(marked, cells, imputed))
+
+
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rule_sets(), st.integers(0, 10**6))

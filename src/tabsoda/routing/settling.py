@@ -167,8 +167,9 @@ class Settler:
         Returns
         -------
         broken : dict of str to ndarray of bool, shape (n_rows, n_routes)
-            By rule, where a route leads past a question that was asked. What known answers lead
-            past in any case is not counted, nor what was asked because the gate was refused.
+            By rule, where a route leads past a question that was asked. What is led past before the
+            gate is settled and by every route is not counted, nor what was asked because the gate
+            was refused.
         left : ndarray of int64, shape (n_rows, n_routes)
             Skips known from codes or a mask that a route leaves without a reason. A refusal of
             the gate is a reason.
@@ -183,7 +184,10 @@ class Settler:
             tried[:, position], trial[:, position] = example, CellState.ANSWERED
             fired, left[:, route] = self._follow(rows, below, tried, trial, silent=silent)
             for name, leads_past in fired.items():
-                broken[name][:, route] = leads_past & ~before[name]
+                broken[name][:, route] = leads_past
+        for name, leads_past in broken.items():
+            # A rule that fires on a blank follower is silent where a route skips the follower.
+            leads_past &= ~(before[name] & leads_past.all(axis=1))[:, None]
         return broken, left
 
     def _follow(
