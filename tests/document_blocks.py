@@ -60,5 +60,5 @@ def fit_quickly(patch: pytest.MonkeyPatch) -> None:
         small = TINY if heads else {g: s for g, s in TINY.items() if g != "experts"}
         return settings_for(name, n_rows, n_columns, changes).replace(**small)
 
-    for place in ("tabsoda.imputer", "tabsoda.baselines.tabsoda"):
+    for place in ("tabsoda.imputer", "tabsoda.bench.methods.tabsoda"):
         patch.setattr(f"{place}.settings_for", tiny)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tabsoda.bench.gates import seen_table
 from tabsoda.datasets import make_survey
-from tabsoda.evaluation.gates import seen_table
 from tabsoda.followers import find_followers, unresolved_cells, unresolved_followers
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable

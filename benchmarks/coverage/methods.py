@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tabsoda.baselines.chained_equations import ChainedEquations
-from tabsoda.baselines.contract import SkipView
-from tabsoda.baselines.mode_mean import ModeMean
-from tabsoda.baselines.r_mice import RMice
+from tabsoda.bench.methods.chained_equations import ChainedEquations
+from tabsoda.bench.methods.contract import SkipView
+from tabsoda.bench.methods.mode_mean import ModeMean
+from tabsoda.bench.methods.r_mice import RMice
+from tabsoda.bench.metrics.coverage import Array
 from tabsoda.em.engine import Engine
-from tabsoda.evaluation.coverage import Array
 from tabsoda.quality import settings_for
 from tabsoda.table import CodedTable
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tabsoda.datasets import make_survey
-from tabsoda.evaluation.cases import SurveyCase, load_case, save_case
-from tabsoda.evaluation.coverage import (
+from tabsoda.bench.cases import SurveyCase, load_case, save_case
+from tabsoda.bench.metrics.coverage import (
     Array,
     Estimand,
     linear_analysis,
@@ -19,6 +18,7 @@ from tabsoda.evaluation.coverage import (
     quantile_analysis,
     share_analysis,
 )
+from tabsoda.datasets import make_survey
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 

@@ -23,9 +23,9 @@ from methods import METHODS
 from populations import COLUMNS, Population, population
 
 from tabsoda._internal.randomness import numpy_generator
+from tabsoda.bench.masking import hide_cells
+from tabsoda.bench.metrics.coverage import Array, Estimand, association, intervals
 from tabsoda.errors import InputError
-from tabsoda.evaluation.coverage import Array, Estimand, association, intervals
-from tabsoda.evaluation.masking import hide_cells
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 

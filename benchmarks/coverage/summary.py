@@ -19,7 +19,7 @@ import numpy as np
 from populations import COLUMNS, population
 
 from tabsoda._internal.files import write_json
-from tabsoda.evaluation.coverage import count_coverage
+from tabsoda.bench.metrics.coverage import count_coverage
 
 HERE = Path(__file__).resolve().parent
 KINDS = ("mean", "proportion", "quantile", "linear", "logistic")

@@ -22,8 +22,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from tabsoda.baselines.contract import Estimates, SkipView
-from tabsoda.baselines.mode_mean import ModeMean
+from tabsoda.bench.methods.contract import Estimates, SkipView
+from tabsoda.bench.methods.mode_mean import ModeMean
+from tabsoda.bench.metrics.imputation_metrics import score_estimates
 from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.em.cost import estimate_cost, matrix_rate
@@ -32,7 +33,6 @@ from tabsoda.em.engine import Engine
 from tabsoda.em.operations import network_weights, passes_per_chain, planned_threads
 from tabsoda.em.stage_work import TableSize
 from tabsoda.em.working_table import WorkingTable
-from tabsoda.evaluation.imputation_metrics import score_estimates
 from tabsoda.events import EventLog
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable

@@ -36,11 +36,11 @@ SHOWN = ("rmse", "nominal_accuracy", "ordinal_accuracy", "mace", "mace_median")
 def run(path: Path, name: str) -> dict[str, Any]:
     import torch
 
-    from tabsoda.baselines.contract import SkipView
-    from tabsoda.baselines.registry import method
-    from tabsoda.evaluation.cases import load_case
-    from tabsoda.evaluation.imputation_metrics import score_estimates
-    from tabsoda.evaluation.masking import hide_cells
+    from tabsoda.bench.cases import load_case
+    from tabsoda.bench.masking import hide_cells
+    from tabsoda.bench.methods.contract import SkipView
+    from tabsoda.bench.methods.registry import method
+    from tabsoda.bench.metrics.imputation_metrics import score_estimates
 
     torch.set_num_threads(1)
     case = load_case(path)

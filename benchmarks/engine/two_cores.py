@@ -17,13 +17,13 @@ import numpy as np
 import torch
 
 from tabsoda._internal.files import write_json
-from tabsoda.baselines.contract import SkipView
-from tabsoda.baselines.registry import method
+from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.gates import seen_table
+from tabsoda.bench.masking import hide_cells
+from tabsoda.bench.methods.contract import SkipView
+from tabsoda.bench.methods.registry import method
+from tabsoda.bench.studies.study import cases_of, load_study, tables_in
 from tabsoda.datasets import make_survey
-from tabsoda.evaluation.cases import SurveyCase
-from tabsoda.evaluation.gates import seen_table
-from tabsoda.evaluation.masking import hide_cells
-from tabsoda.evaluation.study import cases_of, load_study, tables_in
 from tabsoda.table import CodedTable
 
 STUDY = Path(__file__).resolve().parents[1] / "studies" / "standard.toml"

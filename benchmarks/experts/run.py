@@ -22,13 +22,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from tabsoda._internal.files import write_json
-from tabsoda.baselines.boosting import Boosting
-from tabsoda.baselines.contract import Estimates, SkipView
-from tabsoda.baselines.point_estimates import estimates_from
-from tabsoda.evaluation.cases import SurveyCase, load_case
-from tabsoda.evaluation.gates import seen_table
-from tabsoda.evaluation.imputation_metrics import compare, groups_of
-from tabsoda.evaluation.masking import hide_cells
+from tabsoda.bench.cases import SurveyCase, load_case
+from tabsoda.bench.gates import seen_table
+from tabsoda.bench.masking import hide_cells
+from tabsoda.bench.methods.boosting import Boosting
+from tabsoda.bench.methods.contract import Estimates, SkipView
+from tabsoda.bench.methods.point_estimates import estimates_from
+from tabsoda.bench.metrics.imputation_metrics import compare, groups_of
 from tabsoda.experts import TreeExperts, TreeExpertSettings
 from tabsoda.table import CodedTable
 

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 
 from tabsoda._internal.files import write_json
-from tabsoda.evaluation.store import Store
-from tabsoda.evaluation.study import MethodEntry, Study, load_study
+from tabsoda.bench.studies.store import Store
+from tabsoda.bench.studies.study import MethodEntry, Study, load_study
 
 
 def main() -> None:

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from tabsoda.baselines.contract import ImputationMethod, SkipView
-from tabsoda.baselines.diffputer import DiffPuter
-from tabsoda.baselines.filling import usual_answers
-from tabsoda.baselines.tabcsdi import TabCSDI
-from tabsoda.baselines.tabdiff import TabDiff
-from tabsoda.baselines.tabsoda import TabSODA, TabSODAN
-from tabsoda.baselines.tabsyn import TabSyn
+from tabsoda.bench.methods.contract import ImputationMethod, SkipView
+from tabsoda.bench.methods.diffputer import DiffPuter
+from tabsoda.bench.methods.filling import usual_answers
+from tabsoda.bench.methods.tabcsdi import TabCSDI
+from tabsoda.bench.methods.tabdiff import TabDiff
+from tabsoda.bench.methods.tabsoda import TabSODA, TabSODAN
+from tabsoda.bench.methods.tabsyn import TabSyn
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from tabsoda._internal.files import write_text
+from tabsoda.bench.tables.collected import group
+from tabsoda.bench.tables.paper_tables import miner_table
+from tabsoda.bench.tables.report import fill_page, study_tables, write_plots
+from tabsoda.bench.tables.table_formats import Entry, Table, write_all
 from tabsoda.errors import InputError
-from tabsoda.evaluation.collected import group
-from tabsoda.evaluation.report import fill_page, study_tables, write_plots
-from tabsoda.evaluation.table_formats import Entry, Table, write_all
-from tabsoda.evaluation.tables import miner_table
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "imputation" / "results"

@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.studies.cells import CellSettings, method_factory
+from tabsoda.bench.studies.runner import run_study
+from tabsoda.bench.studies.store import Store
 from tabsoda.datasets import make_survey
-from tabsoda.evaluation.cases import SurveyCase
-from tabsoda.evaluation.cells import CellSettings, method_factory
-from tabsoda.evaluation.runner import run_study
-from tabsoda.evaluation.store import Store
 
 
 def main() -> None:

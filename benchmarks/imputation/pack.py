@@ -9,10 +9,10 @@ import argparse
 from pathlib import Path
 
 from tabsoda._internal.files import write_json
+from tabsoda.bench.cases import save_case
+from tabsoda.bench.studies.cells import slug
+from tabsoda.bench.studies.study import cases_of, load_study, tables_in
 from tabsoda.datasets.survey_folder import surveys_folder
-from tabsoda.evaluation.cases import save_case
-from tabsoda.evaluation.cells import slug
-from tabsoda.evaluation.study import cases_of, load_study, tables_in
 
 
 def main() -> None:

@@ -12,10 +12,10 @@ import json
 import time
 from pathlib import Path
 
-from tabsoda.evaluation.cases import load_case
-from tabsoda.evaluation.cells import CellSettings, slug
-from tabsoda.evaluation.runner import run_study
-from tabsoda.evaluation.store import Store
+from tabsoda.bench.cases import load_case
+from tabsoda.bench.studies.cells import CellSettings, slug
+from tabsoda.bench.studies.runner import run_study
+from tabsoda.bench.studies.store import Store
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy")
 
 def machine() -> dict[str, Any]:
     """Return processor, cores, memory in GiB, and the versions that the miner's speed rests on."""
-    from tabsoda.evaluation.cells import machine as told
+    from tabsoda.bench.studies.cells import machine as told
 
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     known = {key: value for key, value in told().items() if key not in ("torch", "gpu")}

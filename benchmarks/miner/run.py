@@ -22,7 +22,7 @@ import polars as pl
 from limits import what_limits_recall
 from record import write
 
-from tabsoda.evaluation.skip_metrics import skip_metrics
+from tabsoda.bench.metrics.skip_metrics import skip_metrics
 from tabsoda.reading import read_survey
 from tabsoda.skips.miner import SkipMiner
 

@@ -127,7 +127,7 @@ def made(name: str) -> tuple[Any, Any, Truth]:
 
 def measure(name: str, changes: dict[str, float] | None = None) -> dict[str, Any]:
     """Mine one survey with the installed version, with some settings changed."""
-    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.skips.miner import SkipMiner
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.skips.settings import MinerSettings

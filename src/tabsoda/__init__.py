@@ -7,8 +7,8 @@ from tabsoda._version import __version__
 
 if TYPE_CHECKING:
     from tabsoda.analysis import pool
+    from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.errors import InputError, TabSODAError
-    from tabsoda.evaluation.skip_metrics import skip_metrics
     from tabsoda.events import Event, EventLog
     from tabsoda.imputations import Imputations
     from tabsoda.imputations.result_folder import load_result
@@ -54,7 +54,7 @@ _HOMES = {
     "load_result": "tabsoda.imputations.result_folder",
     "pool": "tabsoda.analysis",
     "read_survey": "tabsoda.reading",
-    "skip_metrics": "tabsoda.evaluation.skip_metrics",
+    "skip_metrics": "tabsoda.bench.metrics.skip_metrics",
 }
 
 __all__ = [

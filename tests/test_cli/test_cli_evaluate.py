@@ -89,7 +89,7 @@ def test_a_study_of_survey_folders(survey, tmp_path, capsys, monkeypatch):
         [[methods]]
         name = "mode"
         [[methods]]
-        name = "tabsoda.baselines.mode_mean:ModeMean"
+        name = "tabsoda.bench.methods.mode_mean:ModeMean"
         label = "Median"
         options = { number = "median" }
         """
@@ -128,7 +128,7 @@ def test_bad_requests_are_refused(survey, tmp_path, capsys, monkeypatch):
 
 
 def test_a_dead_method_stops_the_run(survey, tmp_path, capsys):
-    dead = "tabsoda.baselines.mode_mean:ModeMean"
+    dead = "tabsoda.bench.methods.mode_mean:ModeMean"
     with pytest.raises(SystemExit) as caught:
         _evaluate(survey, tmp_path / "out", "--methods", dead, "--mechanisms", "mcar")
     assert caught.value.code == 1

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabsoda.baselines.contract import Estimates
+from tabsoda.bench.methods.contract import Estimates
+from tabsoda.bench.metrics.imputation_metrics import ColumnErrors
+from tabsoda.bench.metrics.probability_scores import ranked_probability_scores
 from tabsoda.diagnosis.diagnosing import diagnose, losses
 from tabsoda.diagnosis.picture import render_diagnosis
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
-from tabsoda.evaluation.imputation_metrics import ColumnErrors
-from tabsoda.evaluation.probability_scores import ranked_probability_scores
 from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from tabsoda.bench.gates import seen_table
 from tabsoda.datasets import make_survey
 from tabsoda.em.engine import Engine
 from tabsoda.em.model_files import load_engine, save_engine
-from tabsoda.evaluation.gates import seen_table
 from tabsoda.followers import find_followers
 
 N_ROWS = 900

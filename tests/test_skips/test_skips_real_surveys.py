@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
+from tabsoda.bench.metrics.skip_metrics import skip_metrics
 from tabsoda.datasets import make_survey
-from tabsoda.evaluation.skip_metrics import skip_metrics
 from tabsoda.reading import read_survey
 from tabsoda.skips.miner import SkipMiner
 

@@ -211,7 +211,7 @@ def check_step(run: Demo) -> Section:
 
 def compare_step(run: Demo) -> Section:
     """Compare the mined skips with the planted ones, which only an invented survey has."""
-    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.bench.metrics.skip_metrics import skip_metrics
 
     blank = ~run.truth.table.states.answered
     planted = run.truth.true_table.states.skipped

@@ -54,9 +54,9 @@ def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
 
 def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[str, Any]:
     """Compare with the true answers, and with what the most frequent answer would give."""
-    from tabsoda.baselines.contract import Estimates, SkipView
-    from tabsoda.baselines.mode_mean import ModeMean
-    from tabsoda.evaluation.imputation_metrics import score_estimates
+    from tabsoda.bench.methods.contract import Estimates, SkipView
+    from tabsoda.bench.methods.mode_mean import ModeMean
+    from tabsoda.bench.metrics.imputation_metrics import score_estimates
 
     missing, left_empty = result.table.states.missing, np.isnan(result.point_values())
     scored = missing & ~truth.skipped & ~left_empty

@@ -18,7 +18,7 @@ from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
-    from tabsoda.baselines.contract import ImputationMethod
+    from tabsoda.bench.methods.contract import ImputationMethod
     from tabsoda.survey import Survey
 
 _SHOWN = 20
@@ -121,7 +121,7 @@ def _methods(
     names: str, quality: str, preset: str | None, changes: tuple[str, ...], device: str
 ) -> dict[str, ImputationMethod]:
     """Build the methods, the mode first: it is what the others are measured by."""
-    from tabsoda.baselines.registry import method
+    from tabsoda.bench.methods.registry import method
     from tabsoda.cli.impute_settings import parse_settings
 
     listed = [name.strip() for name in names.split(",") if name.strip()]

@@ -19,11 +19,11 @@ from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
-    from tabsoda.baselines.registry import Entry
-    from tabsoda.evaluation.runner import RunSummary
-    from tabsoda.evaluation.store import Store
-    from tabsoda.evaluation.study import Study
-    from tabsoda.evaluation.table_formats import Table
+    from tabsoda.bench.methods.registry import Entry
+    from tabsoda.bench.studies.runner import RunSummary
+    from tabsoda.bench.studies.store import Store
+    from tabsoda.bench.studies.study import Study
+    from tabsoda.bench.tables.table_formats import Table
 
 _QUICK = "mode,boosting,tabsoda"
 _FAILURES_SHOWN = 5
@@ -97,10 +97,10 @@ def evaluate(
     as_json
         Write the result as JSON.
     """
-    from tabsoda.evaluation.report import study_tables, summaries, write_report
-    from tabsoda.evaluation.runner import run_study
-    from tabsoda.evaluation.store import Store
-    from tabsoda.evaluation.study import cases_of, load_study, make_study, tables_in
+    from tabsoda.bench.studies.runner import run_study
+    from tabsoda.bench.studies.store import Store
+    from tabsoda.bench.studies.study import cases_of, load_study, make_study, tables_in
+    from tabsoda.bench.tables.report import study_tables, summaries, write_report
 
     if study is not None:
         from tabsoda.datasets.survey_folder import surveys_folder
@@ -167,7 +167,7 @@ def _listed(text: str) -> list[str]:
 def _method_names(methods: str) -> list[str]:
     if methods != "all":
         return _listed(methods)
-    from tabsoda.baselines.registry import METHODS
+    from tabsoda.bench.methods.registry import METHODS
 
     absent = [name for name, entry in METHODS.items() if not _available(entry)]
     if absent:

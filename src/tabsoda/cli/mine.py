@@ -100,7 +100,7 @@ def mine(
             expected=" or ".join(_GRAPHS),
         )
 
-    from tabsoda.evaluation.skip_metrics import skip_metrics
+    from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.reading import read_survey
     from tabsoda.skips.miner import SkipMiner
     from tabsoda.skips.settings import MinerSettings

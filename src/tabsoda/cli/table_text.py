@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from tabsoda.bench.tables.table_formats import Entry, Table
 from tabsoda.cli.rule_text import columns, paragraph
-from tabsoda.evaluation.table_formats import Entry, Table
 
 _NOTHING = "–"
 

@@ -85,7 +85,7 @@ def load_path(
     Returns
     -------
     Survey
-        Its states know the codebook's skips. ``tabsoda.baselines.contract.without_skips`` gives
+        Its states know the codebook's skips. ``tabsoda.bench.methods.contract.without_skips`` gives
         the table as the miner is to see it. Events say how many variables of each kind were found.
     """
     if subset != "benchmark" and subset not in MINER_SIZES:

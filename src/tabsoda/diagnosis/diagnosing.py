@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda._version import __version__
+from tabsoda.bench.gates import Track, seen_table
+from tabsoda.bench.metrics.imputation_metrics import ColumnErrors, compare
 from tabsoda.diagnosis.shares import Shares
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
-from tabsoda.evaluation.gates import Track, seen_table
-from tabsoda.evaluation.imputation_metrics import ColumnErrors, compare
 from tabsoda.events import EventLog
 from tabsoda.followers import find_followers
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
-    from tabsoda.baselines.contract import ImputationMethod
+    from tabsoda.bench.methods.contract import ImputationMethod
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
@@ -69,7 +69,7 @@ def diagnose(
 
     Examples
     --------
-    >>> from tabsoda.baselines.registry import method
+    >>> from tabsoda.bench.methods.registry import method
     >>> from tabsoda.datasets import make_survey
     >>> table = make_survey(300, n_columns=10).true_table
     >>> found = diagnose(table, {name: method(name) for name in ("mode", "boosting")})

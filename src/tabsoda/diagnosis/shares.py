@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 
-from tabsoda.baselines.contract import Estimates, ImputationMethod, SkipView
+from tabsoda.bench.methods.contract import Estimates, ImputationMethod, SkipView
 from tabsoda.table import CodedTable
 
 # report(done, total, what)

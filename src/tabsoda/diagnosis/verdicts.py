@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.evaluation.replications import paired_difference
+from tabsoda.bench.tables.replications import paired_difference
 
 OURS = "tabsoda"
 # Fewer hidden answers are too few to judge.

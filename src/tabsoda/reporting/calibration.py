@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
-from tabsoda.baselines.filling import usual_answers
-from tabsoda.evaluation.probability_scores import calibration_error, reliability
+from tabsoda.bench.methods.filling import usual_answers
+from tabsoda.bench.metrics.probability_scores import calibration_error, reliability
 from tabsoda.reporting.suppression import withhold_alone
 from tabsoda.table import CodedTable
 

@@ -110,7 +110,7 @@ def impute_shards(
     ...     pl.read_parquet(f"{place}/out/point/*.parquet").height, len(manifest["shards"])
     (300, 3)
     """
-    from tabsoda.evaluation.engines import checked_engine
+    from tabsoda._internal.parallel import checked_engine
 
     engine = checked_engine(engine)
     run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
@@ -258,7 +258,7 @@ def _impute_all(
     job: ShardJob, shards: list[Shard], engine: str, jobs: int | None, report: Report | None
 ) -> list[dict[str, Any]]:
     """Impute the shards that are not finished, and return the records of all."""
-    from tabsoda.evaluation.engines import run_tasks
+    from tabsoda._internal.parallel import run_tasks
 
     finished = {shard.number: job.folder.finished(shard) for shard in shards}
     left = [shard for shard in shards if finished[shard.number] is None]

@@ -1,0 +1,166 @@
+"""Where independent tasks run: here, in processes of this machine, or on a Ray cluster.
+
+Input: independent tasks. Output: their outcomes as they come, the same whichever engine runs them.
+A task whose worker dies is tried again; one that keeps dying is reported, not awaited for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import Any
+
+from tabsoda.errors import InputError, TabSODAError
+
+# A task is called with these arguments; it must not raise.
+Task = tuple[Any, ...]
+Outcome = tuple[int, Any]
+
+_ROUNDS = 2
+_RETRIES = 3
+
+
+class Engine(StrEnum):
+    """Who runs the tasks."""
+
+    LOCAL = "local"
+    JOBLIB = "joblib"
+    RAY = "ray"
+
+
+def checked_engine(engine: Engine | str) -> Engine:
+    """Return the engine of a name; InputError where there is none.
+
+    Examples
+    --------
+    >>> checked_engine("ray")
+    <Engine.RAY: 'ray'>
+    """
+    try:
+        return Engine(engine)
+    except ValueError as error:
+        raise InputError(
+            "The engine is not known", found=repr(engine), expected=f"one of {', '.join(Engine)}"
+        ) from error
+
+
+class WorkerLost(TabSODAError):  # noqa: N818 - it names what happened
+    """A worker died while it ran a task, again and again."""
+
+
+def run_tasks(
+    function: Callable[..., Any],
+    tasks: Sequence[Task],
+    engine: Engine | str = Engine.LOCAL,
+    jobs: int | None = None,
+) -> Iterator[Outcome]:
+    """Call a function on every task.
+
+    Parameters
+    ----------
+    function : callable
+        Importable by name, for the engines that use other processes.
+    tasks : sequence of tuple
+        Its arguments. Large arguments shared by several tasks travel once where Ray runs them.
+    engine : Engine or str
+    jobs : int, optional
+        Tasks at a time; by default as many as there are cores.
+
+    Yields
+    ------
+    int, object
+        The task's position and what the function returned, or a :class:`WorkerLost`.
+
+    Examples
+    --------
+    >>> sorted(run_tasks(max, [(1, 2), (5, 4)]))
+    [(0, 2), (1, 5)]
+    """
+    runner = {Engine.LOCAL: _local, Engine.JOBLIB: _joblib, Engine.RAY: _ray}[
+        checked_engine(engine)
+    ]
+    return runner(function, tasks, jobs)
+
+
+def _local(
+    function: Callable[..., Any], tasks: Sequence[Task], jobs: int | None
+) -> Iterator[Outcome]:
+    for index, task in enumerate(tasks):
+        yield index, function(*task)
+
+
+def _indexed(index: int, function: Callable[..., Any], task: Task) -> Outcome:
+    return index, function(*task)
+
+
+def _joblib(
+    function: Callable[..., Any], tasks: Sequence[Task], jobs: int | None
+) -> Iterator[Outcome]:
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    pending = dict(enumerate(tasks))
+
+    def run(indices: list[int], n_jobs: int) -> Iterator[Outcome]:
+        calls = [delayed(_indexed)(i, function, pending[i]) for i in indices]
+        for outcome in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls):
+            pending.pop(outcome[0])
+            yield outcome
+
+    for _ in range(_ROUNDS):
+        if not pending:
+            return
+        try:
+            yield from run(list(pending), jobs or -1)
+        except TerminatedWorkerError:
+            continue
+    # A worker that dies takes its neighbours' tasks with it: each alone tells which one it is.
+    for index in list(pending):
+        lost: WorkerLost | None = None
+        for _ in range(_ROUNDS):
+            try:
+                yield from run([index], 2)
+            except TerminatedWorkerError as error:
+                lost = WorkerLost(str(error))
+            else:
+                break
+        else:
+            yield index, lost
+
+
+def _ray(
+    function: Callable[..., Any], tasks: Sequence[Task], jobs: int | None
+) -> Iterator[Outcome]:
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(
+            "The engine 'ray' needs Ray, which is not installed",
+            next_step="Install it with: pip install 'tabsoda[ray]'",
+        ) from error
+    if not ray.is_initialized():
+        # Joins the cluster that RAY_ADDRESS names or that runs on this machine, else starts one.
+        ray.init(log_to_driver=False, include_dashboard=False)
+    remote = ray.remote(max_retries=_RETRIES)(function)
+    shared: dict[int, Any] = {}
+
+    def sent(argument: Any) -> Any:
+        """Put an argument into the cluster's memory once, however many tasks use it."""
+        if id(argument) not in shared:
+            shared[id(argument)] = ray.put(argument)
+        return shared[id(argument)]
+
+    waiting = list(enumerate(tasks))[::-1]
+    running: dict[Any, int] = {}
+    limit = jobs or len(tasks)
+    while waiting or running:
+        while waiting and len(running) < limit:
+            index, task = waiting.pop()
+            running[remote.remote(*map(sent, task))] = index
+        ready, _ = ray.wait(list(running), num_returns=1)
+        for reference in ready:
+            index = running.pop(reference)
+            try:
+                yield index, ray.get(reference)
+            except ray.exceptions.RayError as error:
+                yield index, WorkerLost(str(error))

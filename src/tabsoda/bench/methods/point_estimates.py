@@ -1,0 +1,87 @@
+"""From probabilities and numbers to the estimates under comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.bench.methods.contract import Estimates
+from tabsoda.schema.column import ColumnKind
+from tabsoda.table import CodedTable
+
+Numbers = NDArray[np.float64]
+
+
+def median_level(probabilities: Numbers) -> NDArray[np.int64]:
+    """Return the first level at which half of the probability is reached; shape (n_rows,).
+
+    Examples
+    --------
+    >>> median_level(np.array([[0.4, 0.3, 0.3], [0.5, 0.2, 0.3]])).tolist()
+    [1, 0]
+    """
+    reached = np.cumsum(probabilities, axis=1)
+    # A half that sums to 0.49999 by rounding is still a half.
+    return np.argmax(reached >= 0.5 * reached[:, -1:] - 1e-12, axis=1)
+
+
+def estimates_from(
+    table: CodedTable, numbers: Mapping[int, Numbers], probabilities: Mapping[int, Numbers]
+) -> Estimates:
+    """Decode what a method predicts into estimates.
+
+    Parameters
+    ----------
+    table : CodedTable
+        The table as given to the method.
+    numbers : mapping of int to ndarray, shape (n_rows,)
+        By position, for continuous columns with missing cells. Kept within the range of the
+        answers.
+    probabilities : mapping of int to ndarray, shape (n_rows, n_levels)
+        By position, for categorical columns with missing cells.
+
+    Returns
+    -------
+    Estimates
+        Answers where there are some, NaN where skipped, estimates where missing.
+    """
+    mode, median = table.values.copy(), table.values.copy()
+    for position, column in enumerate(table.columns):
+        missing = table.states.missing[:, position]
+        if not missing.any():
+            continue
+        if not column.is_categorical:
+            answers = table.values[table.states.answered[:, position], position]
+            estimate = numbers[position][missing]
+            if answers.size:
+                estimate = np.clip(estimate, answers.min(), answers.max())
+            mode[missing, position] = median[missing, position] = estimate
+            continue
+        rows = probabilities[position][missing]
+        mode[missing, position] = rows.argmax(axis=1)
+        ordinal = column.kind is ColumnKind.ORDINAL
+        median[missing, position] = median_level(rows) if ordinal else rows.argmax(axis=1)
+    return Estimates(mode, median, dict(probabilities))
+
+
+def level_shares(values: Numbers, n_levels: int) -> Numbers:
+    """Return how often each level was answered; equal shares where nobody did. Shape (n_levels,).
+
+    Examples
+    --------
+    >>> level_shares(np.array([0.0, 1.0, 1.0, np.nan]), 3).round(2).tolist()
+    [0.33, 0.67, 0.0]
+    """
+    counts = np.bincount(values[~np.isnan(values)].astype(np.intp), minlength=n_levels)
+    total = counts.sum()
+    return counts / total if total else np.full(n_levels, 1.0 / n_levels)
+
+
+def center(values: Numbers, *, median: bool = False) -> float:
+    """Return the mean or median of the answers; 0 where there are none."""
+    answers = values[~np.isnan(values)]
+    if not answers.size:
+        return 0.0
+    return float(np.median(answers) if median else answers.mean())

@@ -1,0 +1,88 @@
+"""Every method under comparison by its name, imported when it is asked for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from tabsoda.bench.methods.contract import ImputationMethod
+from tabsoda.errors import InputError
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a method lives, and the options that tell it from others of its class.
+
+    Attributes
+    ----------
+    path : str
+        ``"module:Class"`` within ``tabsoda.bench.methods``.
+    options : mapping of str to object
+        Set unless the caller says otherwise.
+    """
+
+    path: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def load(self) -> Any:
+        """Import the class."""
+        module, name = self.path.split(":")
+        return getattr(import_module(f"tabsoda.bench.methods.{module}"), name)
+
+
+METHODS: Mapping[str, Entry] = {
+    "mode": Entry("mode_mean:ModeMean"),
+    "boosting": Entry("boosting:Boosting"),
+    "mice": Entry("chained_equations:ChainedEquations"),
+    "r-mice": Entry("r_mice:RMice"),
+    "missforest": Entry("miss_forest:MissForest"),
+    "gcimpute": Entry("gcimpute_adapter:GaussianCopula"),
+    "miceforest": Entry("miceforest_adapter:MiceForest"),
+    "diffputer": Entry("diffputer:DiffPuter"),
+    "tabcsdi": Entry("tabcsdi:TabCSDI"),
+    "tabsyn": Entry("tabsyn:TabSyn"),
+    "tabdiff": Entry("tabdiff:TabDiff"),
+    "tabsoda": Entry("tabsoda:TabSODA"),
+    "tabsoda-skip": Entry("tabsoda:TabSODASkip"),
+    "tabsoda-n": Entry("tabsoda:TabSODAN"),
+}
+
+
+def method(name: str, /, **options: Any) -> ImputationMethod:
+    """Build a method by name.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`METHODS`.
+    **options
+        Settings of the method's class; the others keep their defaults.
+
+    Examples
+    --------
+    >>> method("missforest", n_trees=20).name
+    'MissForest'
+    """
+    if name not in METHODS:
+        raise InputError(
+            "There is no such method",
+            found=repr(name),
+            expected=f"one of {', '.join(METHODS)}",
+            next_step="Check the spelling",
+        )
+    entry = METHODS[name]
+    built = entry.load()
+    known = tuple(inspect.signature(built).parameters)
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise InputError(
+            f"The method '{name}' has no such option",
+            found=", ".join(unknown),
+            expected=f"some of {', '.join(known)}",
+            next_step="Remove it, or check the spelling",
+        )
+    result: ImputationMethod = built(**{**entry.options, **options})
+    return result

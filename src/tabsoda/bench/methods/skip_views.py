@@ -1,0 +1,130 @@
+"""How a table with skips becomes predictors for methods that do not know skips.
+
+Targets are always the answered cells alone. Predictors show a skip as :class:`SkipView` says:
+after :func:`as_shown` a table holds skipped cells only where they are to be seen as a level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.bench.methods.contract import SkipView, without_skips
+from tabsoda.schema.column import ColumnKind
+from tabsoda.table import CodedTable
+
+Numbers = NDArray[np.float64]
+
+
+def as_shown(table: CodedTable, skip_view: SkipView) -> CodedTable:
+    """Return the table as the view shows it: without skips when blind, as it is otherwise."""
+    return without_skips(table) if skip_view is SkipView.BLIND else table
+
+
+def tree_values(table: CodedTable) -> Numbers:
+    """Return one predictor per question for trees that take NaN; shape (n_rows, n_columns).
+
+    Missing cells are NaN. A skip is one more level: the last one of a nominal question; for
+    ordinals and numbers, a constant below every answer, which a tree tells apart in one split and
+    which is thus an indicator and a constant in one.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> columns = (Column("a", ColumnKind.NOMINAL, levels=(1, 2)), Column("b", ColumnKind.ORDINAL,
+    ...            levels=(1, 2, 3)))
+    >>> skipped = np.array([[False, False], [True, True]])
+    >>> values = np.array([[0.0, 2.0], [np.nan, np.nan]])
+    >>> tree_values(CodedTable.from_values(columns, values, skipped)).tolist()
+    [[0.0, 2.0], [2.0, -1.0]]
+    """
+    values, skipped = table.values.copy(), table.states.skipped
+    for position, column in enumerate(table.columns):
+        values[skipped[:, position], position] = _skip_constant(
+            column.kind, column.n_levels, table.values[:, position]
+        )
+    return values
+
+
+def _skip_constant(kind: ColumnKind, n_levels: int, values: Numbers) -> float:
+    if kind is ColumnKind.NOMINAL:
+        return float(n_levels)
+    if kind is ColumnKind.ORDINAL:
+        return -1.0
+    answers = values[~np.isnan(values)]
+    if not answers.size:
+        return -1.0
+    return float(answers.min() - max(np.ptp(answers), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors:
+    """A filled table as a plain matrix, and which columns of it belong to which question.
+
+    Attributes
+    ----------
+    matrix : ndarray of float64, shape (n_rows, n_predictors)
+    column_of : ndarray of int64, shape (n_predictors,)
+        The question each predictor comes from.
+    """
+
+    matrix: Numbers
+    column_of: NDArray[np.int64]
+
+    def without(self, position: int) -> Numbers:
+        """Return the predictors of one question: those of all others."""
+        return self.matrix[:, self.column_of != position]
+
+
+@dataclass(frozen=True, eq=False)
+class PredictorForm:
+    """Turns filled values into predictors, again and again while the fill changes.
+
+    A nominal question with three levels or more becomes an indicator per level but the first (or
+    stays one number when it has more than ``max_indicators`` levels). Numbers and ordinals stay
+    one number, with a constant where skipped. Questions with skips add an indicator of the skip.
+
+    Attributes
+    ----------
+    table : CodedTable
+        As shown; see :func:`as_shown`.
+    constants : ndarray of float64, shape (n_columns,)
+        What stands in skipped cells.
+    max_indicators : int
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> columns = (Column("a", ColumnKind.NOMINAL, levels=(1, 2, 3)),
+    ...            Column("b", ColumnKind.CONTINUOUS))
+    >>> skipped = np.array([[False, False], [False, True]])
+    >>> table = CodedTable.from_values(columns, np.array([[2.0, 7.0], [1.0, np.nan]]), skipped)
+    >>> predictors = PredictorForm(table, np.array([0.0, 7.0])).of(table.values)
+    >>> predictors.matrix.tolist(), predictors.column_of.tolist()
+    ([[0.0, 1.0, 7.0, 0.0], [1.0, 0.0, 7.0, 1.0]], [0, 0, 1, 1])
+    """
+
+    table: CodedTable
+    constants: Numbers
+    max_indicators: int = 16
+
+    def of(self, filled: Numbers) -> Predictors:
+        """Return the predictors of a table whose missing cells are filled, same shape as it."""
+        blocks = [self.block(filled[:, p], p) for p in range(len(self.table.columns))]
+        widths = [block.shape[1] for block in blocks]
+        return Predictors(np.concatenate(blocks, axis=1), np.repeat(np.arange(len(blocks)), widths))
+
+    def block(self, values: Numbers, position: int) -> Numbers:
+        """Return one question's predictors; shape (n_rows, width), the width being fixed."""
+        column, skipped = self.table.columns[position], self.table.states.skipped[:, position]
+        nominal = column.kind is ColumnKind.NOMINAL
+        if nominal and 2 < column.n_levels <= self.max_indicators:
+            block = (values[:, None] == np.arange(1, column.n_levels)).astype(np.float64)
+            block[skipped] = 0.0
+        else:
+            block = np.where(skipped, self.constants[position], values)[:, None]
+        if skipped.any():
+            block = np.column_stack([block, skipped])
+        return block

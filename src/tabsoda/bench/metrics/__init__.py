@@ -1,0 +1,1 @@
+"""Scores: estimates against hidden answers, skip masks against a reference, interval coverage."""

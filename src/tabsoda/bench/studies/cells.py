@@ -1,0 +1,238 @@
+"""One cell of a study: hide, let a method estimate, score.
+
+Input: a survey and the cell's settings. Output: a result that JSON can hold. Needs numpy, scipy and
+what the method itself needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import math
+import os
+import platform
+import re
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from tabsoda._internal.randomness import stream_key
+from tabsoda._version import __version__
+from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.gates import Track, seen_table
+from tabsoda.bench.masking import DEFAULT_RATE, hide_cells
+from tabsoda.bench.methods.contract import ImputationMethod, SkipView
+from tabsoda.bench.metrics.imputation_metrics import columns_of, compare, groups_of
+from tabsoda.errors import InputError
+from tabsoda.followers import unresolved_cells
+
+# Methods that read the skip states themselves are shown them in one way only.
+OWN_VIEW = "own"
+
+
+@dataclass(frozen=True)
+class CellSettings:
+    """All that decides the result of a cell.
+
+    Attributes
+    ----------
+    survey : str
+    fingerprint : str
+        Of the :class:`SurveyCase`.
+    mechanism : str
+    replication, seed : int
+    rate : float
+    method : str
+        A name of the registry, or ``"package.module:factory"`` for a method of one's own.
+    label : str
+        As it stands in tables.
+    options : mapping
+        Settings of the method.
+    skip_view : str
+        ``"blind"``, ``"level"``, or ``"own"`` for methods that know skips.
+    track : str
+    """
+
+    survey: str
+    fingerprint: str
+    mechanism: str
+    replication: int
+    method: str
+    label: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    skip_view: str = OWN_VIEW
+    track: str = Track.RESOLVED.value
+    seed: int = 0
+    rate: float = DEFAULT_RATE
+
+    @property
+    def path(self) -> PurePosixPath:
+        """Where the cell lies within a study's folder."""
+        method = f"{slug(self.label)}-{self.skip_view}"
+        last = f"r{self.replication:03d}"
+        return PurePosixPath(slug(self.survey), self.mechanism, self.track, method, last)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain dictionary."""
+        return asdict(self)
+
+
+def slug(text: str) -> str:
+    """Turn a name into one for a folder.
+
+    Examples
+    --------
+    >>> slug("TabSODA+SKIP (small)")
+    'tabsoda+skip-small'
+    """
+    return re.sub(r"[^a-z0-9_.+]+", "-", text.lower()).strip("-.") or "unnamed"
+
+
+def method_factory(name: str) -> Callable[..., ImputationMethod]:
+    """Return what builds a method from its options."""
+    if ":" not in name:
+        from tabsoda.bench.methods import registry
+
+        return lambda **options: registry.method(name, **options)
+    module, _, attribute = name.partition(":")
+    try:
+        factory: Callable[..., ImputationMethod] = getattr(
+            importlib.import_module(module), attribute
+        )
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            f"The method '{name}' cannot be imported",
+            found=str(error),
+            expected="a name such as 'boosting', or 'package.module:factory'",
+        ) from error
+    return factory
+
+
+def wants_mined_skips(name: str) -> bool:
+    """Whether a method takes skips mined before cells were hidden (``mined=``)."""
+    if ":" in name:
+        target: Any = method_factory(name)
+    else:
+        from tabsoda.bench.methods.registry import METHODS
+
+        target = METHODS[name].load() if name in METHODS else None
+    return target is not None and "mined" in inspect.signature(target).parameters
+
+
+def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
+    """Run one cell of a study.
+
+    Returns
+    -------
+    dict
+        ``settings``, ``metrics`` (all, gates and others apart), ``columns``, counts of cells,
+        ``seconds`` of the method, ``harness_seconds`` of everything else but importing the
+        method's libraries, ``machine``. None stands for NaN.
+    """
+    start = time.perf_counter()
+    hidden = hide_cells(
+        case.table,
+        settings.mechanism,
+        replication=settings.replication,
+        seed=settings.seed,
+        rate=settings.rate,
+    ).mask
+    seen, scored = seen_table(case.table, hidden, case.followers, settings.track)
+    options = dict(settings.options)
+    if case.mined is not None and wants_mined_skips(settings.method):
+        known = np.ones_like(hidden)
+        if Track(settings.track) is Track.UNRESOLVED:
+            known = ~unresolved_cells(hidden, case.followers)
+        options["mined"] = case.mined & known
+    loading = time.perf_counter()
+    method = method_factory(settings.method)(**options)
+    loading = time.perf_counter() - loading
+    view = SkipView.LEVEL if settings.skip_view == OWN_VIEW else SkipView(settings.skip_view)
+    # The same for every method and mechanism of a replication: pairs share their luck.
+    seed = stream_key(settings.seed, "method", settings.replication) & 0x7FFFFFFF
+    begun = time.perf_counter()
+    estimates = method.impute(seen, seed, view)
+    seconds = time.perf_counter() - begun
+    gates = np.asarray(case.followers.any(axis=1))
+    errors = compare(case.table, seen, estimates, scored)
+    result = {
+        "settings": settings.to_dict(),
+        "metrics": groups_of(errors, gates),
+        "columns": columns_of(errors),
+        "cells": {"hidden": int(hidden.sum()), "scored": int(scored.sum())},
+        "shape": list(case.table.shape),
+        "seconds": round(seconds, 4),
+        "machine": machine(),
+    }
+    result["harness_seconds"] = round(time.perf_counter() - start - seconds - loading, 4)
+    cleaned: dict[str, Any] = without_nan(result)
+    return cleaned
+
+
+def attempt_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
+    """Run one cell; a failure becomes ``{"error": ...}``.
+
+    A method under test may fail in any way. That is a finding about the method, to be recorded,
+    and no reason to stop the others.
+    """
+    try:
+        return run_cell(case, settings)
+    except Exception as error:
+        return failure(settings, error)
+
+
+def failure(settings: CellSettings, error: BaseException) -> dict[str, Any]:
+    """Describe why a cell has no result."""
+    return {
+        "settings": settings.to_dict(),
+        "error": type(error).__name__,
+        "message": str(error),
+        "trace": traceback.format_exception(error),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Say what a result was computed on."""
+    told: dict[str, Any] = {
+        "system": platform.system(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "tabsoda": __version__,
+        "numpy": np.__version__,
+    }
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        told["torch"] = torch.__version__
+        if torch.cuda.is_available():
+            told["gpu"] = torch.cuda.get_device_name()
+    return told
+
+
+@cache
+def _processor() -> str:
+    """Return the processor's name where the system tells it, else its architecture."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found[1] if found else platform.machine()
+
+
+def without_nan(content: Any) -> Any:
+    """Replace NaN by None, which JSON can hold; numpy's numbers become Python's."""
+    if isinstance(content, dict):
+        return {key: without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [without_nan(value) for value in content]
+    if isinstance(content, np.generic):
+        content = content.item()
+    return None if isinstance(content, float) and math.isnan(content) else content

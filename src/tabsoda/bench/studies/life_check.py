@@ -1,0 +1,117 @@
+"""Whether a method is alive: it must beat the mode and the mean on the embedded survey.
+
+A comparison with a broken baseline proves nothing, so a study stops before it starts when one of
+its methods is no better than no method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.studies.cells import OWN_VIEW, CellSettings, run_cell, wants_mined_skips
+from tabsoda.errors import TabSODAError
+
+_ROWS, _COLUMNS, _SEED = 800, 25, 11
+_RATE = 0.25
+_REFERENCE = "mode"
+
+
+class NotAliveError(TabSODAError):
+    """A method does not beat mode and mean."""
+
+
+@dataclass(frozen=True)
+class LifeCheck:
+    """A method against mode and mean on the embedded survey.
+
+    Attributes
+    ----------
+    label : str
+    accuracy, mode_accuracy : float
+        Share of categorical cells it got right; it must get more than the mode does.
+    rmse, mean_rmse : float
+        Standardised error of numbers; it must be below that of the mean.
+    """
+
+    label: str
+    accuracy: float
+    mode_accuracy: float
+    rmse: float
+    mean_rmse: float
+
+    @property
+    def alive(self) -> bool:
+        """Whether the method beats the mode and the mean."""
+        return self.accuracy > self.mode_accuracy and self.rmse < self.mean_rmse
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain dictionary."""
+        return asdict(self) | {"alive": self.alive}
+
+    def __str__(self) -> str:
+        return (
+            f"{self.label}: accuracy {self.accuracy:.3f} (mode {self.mode_accuracy:.3f}), "
+            f"RMSE {self.rmse:.3f} (mean {self.mean_rmse:.3f})"
+        )
+
+
+def check_alive(
+    method: str,
+    label: str = "",
+    options: Mapping[str, Any] | None = None,
+    skip_view: str = OWN_VIEW,
+) -> LifeCheck:
+    """Run a method on the embedded survey, a quarter of its answers hidden at random.
+
+    Parameters
+    ----------
+    method : str
+        As in :class:`~tabsoda.bench.studies.cells.CellSettings`.
+    label : str
+    options : mapping, optional
+    skip_view : str
+
+    Returns
+    -------
+    LifeCheck
+
+    Examples
+    --------
+    >>> check_alive("mode").alive
+    False
+    """
+    case = _embedded_case(mine=wants_mined_skips(method))
+    ours = _metrics(case, method, label or method, dict(options or {}), skip_view)
+    reference = _metrics(case, _REFERENCE, _REFERENCE, {}, OWN_VIEW)
+    return LifeCheck(
+        label or method,
+        ours["categorical_accuracy"],
+        reference["categorical_accuracy"],
+        ours["rmse"],
+        reference["rmse"],
+    )
+
+
+def is_reference(method: str) -> bool:
+    """Whether a method is what the others must beat."""
+    return method == _REFERENCE
+
+
+def _embedded_case(*, mine: bool) -> SurveyCase:
+    from tabsoda.datasets.synthetic_survey import make_survey
+
+    table = make_survey(n_rows=_ROWS, n_columns=_COLUMNS, seed=_SEED).true_table
+    return SurveyCase.of("embedded", table, mine=mine)
+
+
+def _metrics(
+    case: SurveyCase, method: str, label: str, options: dict[str, Any], skip_view: str
+) -> dict[str, Any]:
+    settings = CellSettings(
+        case.name, "", "mcar", 0, method, label, options, skip_view, seed=_SEED, rate=_RATE
+    )
+    metrics: dict[str, Any] = run_cell(case, settings)["metrics"]["all"]
+    return metrics

@@ -1,0 +1,136 @@
+"""Run a study: check its methods for life, run the cells that are not done, keep what comes.
+
+Input: surveys and cells. Output: a folder of results, complete or to be resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabsoda._internal.files import write_json
+from tabsoda._internal.parallel import Engine, WorkerLost, run_tasks
+from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.studies.cells import CellSettings, attempt_cell, failure, slug
+from tabsoda.bench.studies.life_check import LifeCheck, NotAliveError, check_alive, is_reference
+from tabsoda.bench.studies.store import Store, read_json
+
+# report(done, total, what)
+Report = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What a run did.
+
+    Attributes
+    ----------
+    ran, reused, failed : int
+        Cells computed now, found done, and failed now.
+    """
+
+    ran: int
+    reused: int
+    failed: int
+
+
+def run_study(
+    cases: Mapping[str, SurveyCase],
+    cells: Sequence[CellSettings],
+    store: Store,
+    *,
+    engine: Engine | str = Engine.LOCAL,
+    jobs: int | None = None,
+    life_check: bool = True,
+    report: Report | None = None,
+) -> RunSummary:
+    """Run every cell that has no result yet.
+
+    Parameters
+    ----------
+    cases : mapping of str to SurveyCase
+        By the surveys' names.
+    cells : sequence of CellSettings
+    store : Store
+        Cells that are done there are not run again; failed ones are.
+    engine : Engine or str
+    jobs : int, optional
+    life_check : bool
+        Stop, naming it, if a method does not beat mode and mean on the embedded survey.
+    report : callable, optional
+
+    Returns
+    -------
+    RunSummary
+    """
+    pending = store.pending(cells)
+    if life_check:
+        check_methods(pending, store, engine=engine, jobs=jobs, report=report)
+    failed = 0
+    if report is not None:
+        report(0, len(pending), "")
+    tasks = [(cases[cell.survey], cell) for cell in pending]
+    for done, (index, outcome) in enumerate(run_tasks(attempt_cell, tasks, engine, jobs), start=1):
+        cell = pending[index]
+        if isinstance(outcome, WorkerLost):
+            outcome = failure(cell, outcome)
+        failed += "error" in outcome
+        store.keep(cell, outcome)
+        if report is not None:
+            report(done, len(pending), f"{cell.survey} {cell.mechanism} {cell.label}")
+    return RunSummary(len(pending) - failed, len(cells) - len(pending), failed)
+
+
+def check_methods(
+    cells: Sequence[CellSettings],
+    store: Store,
+    *,
+    engine: Engine | str = Engine.LOCAL,
+    jobs: int | None = None,
+    report: Report | None = None,
+) -> list[LifeCheck]:
+    """Check each method of some cells for life, once a study; raise if one is dead."""
+    folder = store.folder / "alive"
+    folder.mkdir(exist_ok=True)
+    wanted: dict[str, CellSettings] = {}
+    for cell in cells:
+        if not is_reference(cell.method):
+            wanted.setdefault(slug(f"{cell.label}-{cell.skip_view}"), cell)
+    checks, unknown = [], []
+    for name, cell in wanted.items():
+        kept = read_json(folder / f"{name}.json") if (folder / f"{name}.json").exists() else None
+        if kept is not None and kept["settings"] == _identity(cell):
+            checks.append(LifeCheck(**kept["check"]))
+        else:
+            unknown.append((name, cell))
+    if report is not None and unknown:
+        report(0, len(unknown), "checking the methods for life")
+    tasks = [(c.method, c.label, dict(c.options), c.skip_view) for _, c in unknown]
+    for done, (index, check) in enumerate(run_tasks(_attempt, tasks, engine, jobs), start=1):
+        name, cell = unknown[index]
+        if not isinstance(check, LifeCheck):
+            raise NotAliveError(f"The method '{cell.label}' fails on the embedded survey: {check}")
+        content = {k: v for k, v in check.to_dict().items() if k != "alive"}
+        write_json(folder / f"{name}.json", {"settings": _identity(cell), "check": content})
+        checks.append(check)
+        if report is not None:
+            report(done, len(unknown), f"checking {cell.label} for life")
+    dead = [str(check) for check in checks if not check.alive]
+    if dead:
+        raise NotAliveError(
+            "These methods do not beat mode and mean on the embedded survey: " + "; ".join(dead)
+        )
+    return checks
+
+
+def _identity(cell: CellSettings) -> dict[str, Any]:
+    return {"method": cell.method, "options": dict(cell.options), "skip_view": cell.skip_view}
+
+
+def _attempt(*arguments: Any) -> LifeCheck | str:
+    """Check a method; whatever it raises is told in words, since processes lie between."""
+    try:
+        return check_alive(*arguments)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
