@@ -1,12 +1,12 @@
 """Time fits as installed against one thread, alone and beside a busy process.
 
-    python benchmarks/engine/threads.py RESULT.json [--before SRC] [--surveys SURVEYS/]
+    python benchmarks/engine/threads.py RESULT.json [--before SRC] [--cases QUALITY:TABLE ...]
 
-Ten draws of a generated survey of 2,000 x 12, with "fast" and "balanced". With ``--surveys``,
-"fast" and five draws of 4,000 rows of a survey of 219 columns too, once. ``--before`` names the
-``src`` folder of an earlier version, which is timed as installed in the same run. The versions take
-turns, each in a new process, so that ratios hold on a machine that is busy with other things;
-seconds of CPU, which include the process that grows trees, show threads that spin whatever runs.
+Ten draws of a generated survey of 2,000 x 12 ("generated"), or five of one of 4,000 x 219
+("large"). ``--before`` names the ``src`` folder of an earlier version, which is timed as installed
+in the same run. The versions take turns, each in a new process, so that ratios hold on a machine
+that is busy with other things; seconds of CPU, which include the process that grows trees, show
+threads that spin whatever runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve()
-SURVEY = "nsfg2006_2010_male"
+CASES = ["fast:generated", "balanced:generated", "fast:large"]
+# Rows, columns and draws.
+TABLES = {"generated": (2000, 12, 10), "large": (4000, 219, 5)}
 # What decides about threads, and is not set "as installed".
 OPENMP = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "MKL_NUM_THREADS")
 
@@ -34,27 +36,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result", type=Path)
     parser.add_argument("--before", type=Path)
-    parser.add_argument("--surveys", type=Path)
+    parser.add_argument("--cases", nargs="+", default=CASES, metavar="QUALITY:TABLE")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--one", nargs=2, metavar=("QUALITY", "TABLE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure_here(*options.one)))
         return
-    cases = [("fast", "generated"), ("balanced", "generated")]
-    if options.surveys is not None:
-        cases.append(("fast", str(options.surveys / SURVEY)))
     found: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "cases": []}
-    for quality, table in cases:
-        is_large = table != "generated"
+    for quality, table in (case.split(":") for case in options.cases):
+        n_rows, n_columns, _ = TABLES[table]
         for is_busy in (False, True):
-            runs = alternate(
-                quality, table, options.before, 1 if is_large else options.repeats, is_busy
-            )
+            runs = alternate(quality, table, options.before, options.repeats, is_busy)
             found["cases"].append(
                 {
                     "quality": quality,
-                    "table": "4,000 x 219" if is_large else "2,000 x 12",
+                    "table": f"{n_rows:,} x {n_columns}",
                     "busy_neighbour": is_busy,
                     **summary(runs),
                 }
@@ -114,15 +111,10 @@ def measure_here(quality: str, table: str) -> dict[str, Any]:
 
 
 def _table(name: str) -> tuple[Any, int]:
-    import numpy as np
-
     from tabsoda.datasets import make_survey
-    from tabsoda.datasets.survey_folder import load_survey_folder
 
-    if name == "generated":
-        return make_survey(2000, n_columns=12, seed=1).true_table, 10
-    table = load_survey_folder(name).table
-    return table.rows(np.random.default_rng(0).permutation(table.shape[0])[:4000]), 5
+    n_rows, n_columns, n_draws = TABLES[name]
+    return make_survey(n_rows, n_columns=n_columns, seed=1).true_table, n_draws
 
 
 @contextmanager

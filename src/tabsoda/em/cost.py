@@ -17,19 +17,18 @@ from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
 
 # Probes (see tabsoda._internal.machine_speed) that one of each count of stage_work takes, on one
-# core. From an earlier run of benchmarks/engine/cost_calibration.py with slightly different stages;
-# the last of "answering" and the last two of "completing" were set by hand.
+# core: "constants" of benchmarks/engine/cost_calibration.json.
 PROBES: dict[str, tuple[float, ...]] = {
-    "answering": (4.09, 0.0, 1.49e-09, 6.92e-05, 3.73e-05, 0.2),
-    "completing": (3.52, 0.0, 1.51e-09, 1.04e-05, 0.000286, 40.0),
-    "drawing": (0.355, 7.07e-05, 1.61e-09, 1.95e-05),
-    "reading": (16.9, 4.9e-05),
-    "redrawing": (0.0282, 2.29e-07, 1.67e-05),
-    "regressing": (0.354, 1.3e-06, 7.18e-08),
-    "reporting": (16.6, 0.953, 0.000123, 0.0),
-    "training": (1.66, 6.19e-05, 1.66e-09, 5.33e-05),
-    "trees": (1.36, 3.58e-05, 2.2, 8.87e-05),
-    "writing": (38.3, 4.68e-05),
+    "answering": (1.68, 4.57e-06, 1.11e-11, 5e-05, 3.27e-05, 0.045),
+    "completing": (1.08, 0.0, 1.04e-09, 8.91e-06, 0.00042, 63.1),
+    "drawing": (0.357, 7.73e-05, 0.0, 3.2e-05),
+    "reading": (20.2, 5.46e-05),
+    "redrawing": (0.0207, 1.68e-06, 8.53e-06),
+    "regressing": (0.286, 2.69e-06, 5.22e-09),
+    "reporting": (14.3, 0.249, 4.73e-05, 0.000143),
+    "training": (2.01, 4.89e-05, 1.28e-09, 4.76e-05),
+    "trees": (1.05, 3.99e-05, 1.38, 8.75e-05),
+    "writing": (43.4, 6.31e-05),
 }
 # Share of the plain matrix rate that a GPU reaches in training and sampling, and the seconds of a
 # step that is too small to reach it. Measured in benchmarks/engine.

@@ -6,9 +6,9 @@ from tabsoda.em.operations import network_weights
 from tabsoda.em.stage_work import MAX_BLEND_ROWS, TableSize
 from tabsoda.settings import Settings
 
-# Bytes that one of each count of memory_work takes, from an earlier run of
-# benchmarks/engine/cost_calibration.py.
-BYTES: tuple[float, ...] = (5.66e8, 0.0, 18.0, 8.93, 66.5, 179.0)
+# Bytes that one of each count of memory_work takes: "memory" of
+# benchmarks/engine/cost_calibration.json.
+BYTES: tuple[float, ...] = (5.7e8, 0, 7.76, 8.99, 70.5, 356)
 # Of the process that grows trees: its interpreter and libraries, and per cell of the table.
 _TREE_PROCESS = 2.0e8
 _TREE_CELL = 40.0
