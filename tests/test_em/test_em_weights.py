@@ -132,9 +132,9 @@ def test_weights_move_the_estimate(preset, tiny_settings):
         (np.ones(119), "shape"),
         (np.ones((120, 1)), "shape"),
         (-np.ones(120), "negative"),
-        (np.zeros(120), "all zero"),
-        (np.r_[np.ones(119), np.nan], "no number"),
-        (np.r_[np.ones(119), np.inf], "no number"),
+        (np.zeros(120), "only zeros"),
+        (np.r_[np.ones(119), np.nan], "not a number"),
+        (np.r_[np.ones(119), np.inf], "not a number"),
     ],
 )
 def test_unusable_weights_are_refused(weights, found, mixed_table, tiny_settings):

@@ -18,17 +18,14 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda._internal.threads import worker_threads
+from tabsoda.coding.table_checks import check_columns, check_table
+from tabsoda.coding.table_events import log_clipped_answers, log_empty_rows
 from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
 from tabsoda.em.fitting import fit_parts
-from tabsoda.em.input_events import (
-    tell_clipped_answers,
-    tell_empty_rows,
-    tell_means_for_medians,
-)
+from tabsoda.em.input_events import tell_means_for_medians
 from tabsoda.em.model import Model
 from tabsoda.em.operations import planned_threads
-from tabsoda.em.preparing import check_columns, check_table
 from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
 from tabsoda.em.working_table import WorkingTable
@@ -161,8 +158,8 @@ class Engine:
         check_columns(self.columns, table)
         model, layout = self.model, self.model.codec.layout
         if events is not None:
-            tell_empty_rows(table, events)
-            tell_clipped_answers(table, model.codec, events)
+            log_empty_rows(table, events)
+            self._log_clipped(table, events)
             if self.estimator is None:
                 tell_means_for_medians(table, model.codec, events)
         missing = table.states.missing
@@ -173,6 +170,12 @@ class Engine:
         with self._computing(table, events):
             data = self._working(table, keys)
             return self._sample(table, data, rows, positions, n_draws, report, whole_numbers, keep)
+
+    def _log_clipped(self, table: CodedTable, events: EventLog) -> None:
+        codec = self.model.codec
+        columns = codec.layout.continuous_columns
+        counts = codec.continuous.clipped(table.values[:, columns]).sum(axis=0)
+        log_clipped_answers(table, columns, counts, events)
 
     @contextmanager
     def _computing(self, table: CodedTable, events: EventLog | None = None) -> Iterator[None]:

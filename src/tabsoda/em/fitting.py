@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.threads import Threads
 from tabsoda.coding.row_order import canonical_order
+from tabsoda.coding.table_checks import checked_weights
+from tabsoda.coding.table_events import log_empty_rows, log_no_skips
 from tabsoda.em.advisers import Advisers
 from tabsoda.em.cost import fit_shares
 from tabsoda.em.estimating import Estimator
 from tabsoda.em.growing import Growing
-from tabsoda.em.input_events import tell_empty_rows, tell_no_skips, tell_unresolved_gates
+from tabsoda.em.input_events import tell_unresolved_gates
 from tabsoda.em.loop import EMState, initial_state, run_em
 from tabsoda.em.model import Model
-from tabsoda.em.preparing import checked_weights, choose_held_out, latent_columns, without_cells
+from tabsoda.em.preparing import choose_held_out, latent_columns, without_cells
 from tabsoda.em.refitting import RegressionFit
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
@@ -137,8 +139,8 @@ def _start(
     order, keys = canonical_order(table, weights)
     ordered = table.rows(order)
     weights = None if weights is None else weights[order]
-    tell_empty_rows(table, events)
-    tell_no_skips(table, events)
+    log_empty_rows(table, events)
+    log_no_skips(table, events)
     # Which ordinals get a latent comes first: only they have temperatures to hold out for.
     latent = latent_columns(ordered, settings, events)
     held_out = choose_held_out(ordered, latent, settings, seed)
