@@ -1,8 +1,10 @@
 """The estimate counts what the engine really does, and comes near what was measured."""
 
+import json
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from tabsoda.em.operations import (
     passes_per_chain,
     training_steps,
 )
+from tabsoda.em.peak_memory import BYTES
 from tabsoda.em.stage_work import TableSize
 from tabsoda.settings import Settings
 
@@ -169,3 +172,10 @@ def test_the_probe_does_not_take_a_shared_core_for_a_slow_one():
     # Four more on the cores there are; by the clock it would be several times as long.
     assert within(2.0, alone, beside)
     assert np.isfinite(alone)
+
+
+def test_the_constants_are_those_of_the_calibration():
+    folder = Path(__file__).parents[2] / "benchmarks" / "engine"
+    calibration = json.loads((folder / "cost_calibration.json").read_text(encoding="utf-8"))
+    assert {stage: list(one) for stage, one in cost.PROBES.items()} == calibration["constants"]
+    assert list(BYTES) == calibration["memory"]
