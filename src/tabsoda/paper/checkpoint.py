@@ -1,0 +1,111 @@
+"""The state after each round, so that an interrupted run goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+
+from tabsoda._internal.files import atomic_path, make_folder, write_json
+from tabsoda._version import __version__
+from tabsoda.events import Event, EventLog
+from tabsoda.paper.em import EMState
+from tabsoda.paper.model import Model
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.standardizer import Standardizer
+from tabsoda.table import CodedTable
+
+_NOT_USED = "earlier rounds not used"
+
+
+class Checkpoint:
+    """A folder that holds the last finished round of one run.
+
+    Parameters
+    ----------
+    folder : Path
+    table : CodedTable
+        Rows in canonical order, so that a reordered file is still the same run.
+    settings : PaperSettings
+    seed : int
+    weights : ndarray or None
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        table: CodedTable,
+        settings: PaperSettings,
+        seed: int,
+        weights: NDArray[np.float64] | None,
+    ) -> None:
+        make_folder(folder)
+        self._tensors = folder / "round.safetensors"
+        self._text = folder / "round.json"
+        digest = hashlib.sha256(table.values.tobytes())
+        digest.update(table.states.states.tobytes())
+        columns = [(c.name, c.kind.value, c.n_levels) for c in table.columns]
+        digest.update(json.dumps([__version__, columns, settings.to_dict(), seed]).encode())
+        digest.update(b"" if weights is None else weights.tobytes())
+        self._run = digest.hexdigest()
+
+    def save(self, model: Model, state: EMState, events: EventLog) -> None:
+        """Write the state of a finished round; a crash in between leaves the last one whole."""
+        tensors = {f"denoiser.{k}": v for k, v in model.denoiser.state_dict().items()}
+        tensors |= {f"cutpoints.{k}": v for k, v in model.cutpoints.state_dict().items()}
+        tensors["standardizer.mean"] = model.standardizer.mean
+        tensors["standardizer.scale"] = model.standardizer.scale
+        tensors["encoder_cutpoints"] = torch.from_numpy(model.codec.cutpoints.copy())
+        tensors["temperatures"] = torch.from_numpy(model.temperatures)
+        tensors["completed"] = state.completed
+        # One file holds both, so that tensors and numbers can never belong to different rounds.
+        content = json.dumps(
+            {
+                "run": self._run,
+                "round": state.round_number,
+                "history": state.history,
+                "events": events.to_dicts(),
+            }
+        )
+        with atomic_path(self._tensors) as temporary:
+            plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+            save_file(plain, temporary, metadata={"state": content})
+        write_json(self._text, {"run": self._run, "round": state.round_number})
+
+    def load(self, model: Model, events: EventLog) -> EMState | None:
+        """Put the saved round into the model; None where there is none of this run."""
+        if not self._tensors.exists():
+            return None
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self._tensors, framework="pt") as file:
+                content = json.loads((file.metadata() or {}).get("state", "{}"))
+        except (SafetensorError, OSError, json.JSONDecodeError):
+            events.add("train", _NOT_USED, detail="the saved round cannot be read")
+            return None
+        if content.get("run") != self._run:
+            reason = "the saved round belongs to another table, other settings or another seed"
+            events.add("train", _NOT_USED, detail=reason)
+            return None
+        tensors = {k: v.to(model.device) for k, v in load_file(self._tensors).items()}
+
+        def part(prefix: str) -> dict[str, torch.Tensor]:
+            return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+        model.denoiser.load_state_dict(part("denoiser."))
+        model.cutpoints.load_state_dict(part("cutpoints."))
+        model.standardizer = Standardizer(
+            tensors["standardizer.mean"], tensors["standardizer.scale"]
+        )
+        model.codec = model.codec.with_cutpoints(tensors["encoder_cutpoints"])
+        model.temperatures = tensors["temperatures"].cpu().numpy()
+        # What the first rounds decided is told again, but what this start decided already is not.
+        events.events[:] = [Event(**event) for event in content["events"]]
+        events.add("train", "resumed", detail=f"after round {content['round']}")
+        return EMState(tensors["completed"], content["round"], content["history"])
