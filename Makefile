@@ -40,10 +40,11 @@ test-tools:      ## install the browser and the R packages that some tests use (
 test-all: $(READY) ## run every test, the slow ones too
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m ''
 
-check: $(READY)  ## format, lint, types, quick tests
+check: $(READY)  ## format, lint, types, import order, quick tests
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(MAKE) test
 
 format: $(READY) ## reformat the code

@@ -184,7 +184,8 @@ def _array_frame(X: Any) -> Any:
 
 
 def _masked(prepared: PreparedTable, skip_mask: Any) -> PreparedTable:
-    from tabsoda.states.sources import add_mask, load_mask
+    from tabsoda.reading.skip_masks import load_mask
+    from tabsoda.states.sources import add_mask
 
     table = prepared.table
     mask = load_mask(skip_mask, table.names, table.shape[0])

@@ -62,6 +62,6 @@ class Survey:
         )
 
     def _repr_html_(self) -> str:
-        from tabsoda.reporting.notebook import survey_html
+        from tabsoda._internal.notebook import survey_html
 
         return survey_html(self)

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tabsoda.errors import InputError
+from tabsoda.reading.skip_masks import load_mask
 from tabsoda.schema import Reason
 from tabsoda.states import REASONS, CellStates, reason_code
-from tabsoda.states.sources import add_mask, load_mask, states_from_reasons
+from tabsoda.states.sources import add_mask, states_from_reasons
 
 shapes = st.tuples(st.integers(1, 6), st.integers(1, 5))
 reasons = shapes.flatmap(

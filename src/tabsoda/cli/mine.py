@@ -102,9 +102,9 @@ def mine(
 
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.reading import read_survey
+    from tabsoda.reading.skip_masks import load_mask
     from tabsoda.skips.miner import SkipMiner
     from tabsoda.skips.settings import MinerSettings
-    from tabsoda.states.sources import load_mask
 
     settings = MinerSettings.preset(preset)
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)

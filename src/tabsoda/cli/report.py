@@ -45,7 +45,9 @@ def report(
     force
         Overwrite the file named by -o.
     """
-    from tabsoda.reporting.report import PAGE, SUMMARY, check_page, load_for_report, write_report
+    from tabsoda.imputations.result_folder import load_manifest, load_result
+    from tabsoda.imputer import TabSODAImputer
+    from tabsoda.reporting.report import PAGE, SUMMARY, check_page, write_report
 
     page = check_page(output_file or result_folder / PAGE) if result_folder.is_dir() else None
     if output_file is not None and page is not None:
@@ -54,13 +56,15 @@ def report(
         check_outputs([page, page.with_suffix(".json")], parts_of_result, force=force)
     with progress("Reading") as told:
         told(0, 1, "")
-        parts = load_for_report(result_folder)
+        manifest, result = load_manifest(result_folder), load_result(result_folder)
+        imputer = TabSODAImputer.load(result_folder / "model")
     page = page or result_folder / PAGE
     with progress("Reporting") as told:
         summary = write_report(
-            parts.pop("result"),
+            result,
             page,
-            **parts,
+            manifest=manifest,
+            imputer=imputer,
             strata=strata,
             suppress_below=suppress_below,
             progress=told,

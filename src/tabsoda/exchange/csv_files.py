@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,10 +13,12 @@ from tabsoda.exchange.answer_tables import answers_long, reasons_long
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import PortableSurvey
 from tabsoda.exchange.spreadsheet_text import harmless, harmless_frame
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.column import Code, Column
 from tabsoda.schema.files import save_schema
 from tabsoda.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 # Any name will do, so that only those of our own two columns are refused.
 _NAMES = NameRule("CSV", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)

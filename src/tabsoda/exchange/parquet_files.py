@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -14,8 +15,10 @@ from tabsoda.exchange.answer_tables import answers_long, reasons_long
 from tabsoda.exchange.csv_files import INDEX
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import PortableSurvey
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.json_form import format_json_list
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 _NAMES = NameRule("Parquet", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)
 

@@ -7,6 +7,7 @@ the order of the description, and their texts become labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule, name_map
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.codes import as_number, plain
 from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.states.cell_states import reason_code
 from tabsoda.survey import Survey
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 REASON_LABELS = {
     Reason.SKIP: "Not applicable (skip)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,11 @@ from tabsoda.exchange.answer_tables import answers_long, reasons_long
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import PortableSurvey
 from tabsoda.exchange.spreadsheet_text import harmless_frame
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.codes import plain
 from tabsoda.schema.column import ColumnKind
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 _RESERVED = "if else repeat while function for next break in true false null inf nan na"
 _NAMES = NameRule(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,9 +19,11 @@ from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
 from tabsoda.exchange.written import check_written
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.column import Reason
 from tabsoda.states.cell_states import reason_code
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 _NAMES = NameRule("SAS", 32, frozenset({"_all_", "_numeric_", "_character_", "_n_", "_error_"}))
 _INDEX = ("_Imputation_", "_row_")

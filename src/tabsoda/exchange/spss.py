@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,12 @@ from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
 from tabsoda.exchange.written import check_written
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Reason
 from tabsoda.states.cell_states import REASONS
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 _NAMES = NameRule(
     "SPSS",

@@ -11,7 +11,7 @@ import string
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -23,9 +23,11 @@ from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
 from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
 from tabsoda.exchange.written import check_written
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.schema.column import Column, Reason
 from tabsoda.states.cell_states import REASONS, reason_code
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 _RESERVED = (
     "_all _b _coef _cons _n _pi _pred _rc _skip byte double float if in int long strl using with"

@@ -239,7 +239,7 @@ class Imputations:
         )
 
     def _repr_html_(self) -> str:
-        from tabsoda.reporting.notebook import imputations_html
+        from tabsoda._internal.notebook import imputations_html
 
         return imputations_html(self)
 

@@ -16,10 +16,11 @@ from tabsoda.reading.files import read_file
 from tabsoda.reading.flags import flag_columns, flag_roles
 from tabsoda.reading.frames import read_frame
 from tabsoda.reading.raw import RawTable
+from tabsoda.reading.skip_masks import load_mask
 from tabsoda.schema.column import Column
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.schema import Schema
-from tabsoda.states.sources import add_mask, load_mask, states_from_reasons
+from tabsoda.states.sources import add_mask, states_from_reasons
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from tabsoda.reporting.svg import element, number, picture, polyline, scale
+from tabsoda._internal.svg import element, number, picture, polyline, scale
 
 _FONT = 11
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tabsoda._version import __version__
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.column import Reason
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import RuleStatus, SkipRule
 from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 CITATION = (
     "Chen Y, Kim T, Shu H, Feng Y (2026). TabSODA: Tabular Diffusion based Imputation with Skip "

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.reporting.summary import Progress, summarise_result
 
 if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
 
 PAGE, SUMMARY = "report.html", "report.json"
@@ -47,7 +47,7 @@ def write_report(
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from tabsoda.imputations import ImputedCells
+    >>> from tabsoda.imputations import Imputations, ImputedCells
     >>> from tabsoda.schema import Column, ColumnKind
     >>> from tabsoda.table import CodedTable
     >>> column = Column("likes", ColumnKind.NOMINAL, ("yes", "no"))
@@ -100,22 +100,3 @@ def write_summary(summary: dict[str, Any], path: Path) -> None:
             found=error.strerror or str(error),
             next_step="Make room, or choose another output",
         ) from error
-
-
-def load_for_report(folder: Path) -> dict[str, Any]:
-    """Read what :func:`write_report` needs from the folder of a finished ``tabsoda impute``.
-
-    Returns
-    -------
-    dict
-        ``result``, ``manifest`` and ``imputer``.
-    """
-    from tabsoda.imputations.result_folder import load_manifest, load_result
-    from tabsoda.imputer import TabSODAImputer
-
-    manifest = load_manifest(folder)
-    return {
-        "result": load_result(folder),
-        "manifest": manifest,
-        "imputer": TabSODAImputer.load(folder / "model"),
-    }

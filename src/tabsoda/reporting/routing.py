@@ -7,8 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tabsoda._internal.svg import element, number, picture
 from tabsoda.reporting.suppression import withhold_named
-from tabsoda.reporting.svg import element, number, picture
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import NO_EVIDENCE, SkipRule
 from tabsoda.skips.sentences import reasons_text

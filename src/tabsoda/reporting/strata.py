@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.errors import InputError
-from tabsoda.imputations.imputations import Imputations
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 # A column with more groups than this would fill the page.
 _MOST_GROUPS = 12

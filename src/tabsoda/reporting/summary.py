@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda._version import __version__
 from tabsoda.errors import InputError
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.reporting.calibration import overimpute
 from tabsoda.reporting.convergence import describe_convergence
 from tabsoda.reporting.decisions import gate_conflicts, group_events
@@ -26,6 +25,7 @@ from tabsoda.reporting.suppression import (
 from tabsoda.reporting.variables import describe_variables
 
 if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
 
 # report(done, total, what)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.imputations.imputations import Imputations
 from tabsoda.reporting.comparison import compare_answers
 from tabsoda.reporting.strata import Strata
 from tabsoda.reporting.suppression import withhold_alone, withhold_named
 from tabsoda.states.cell_states import REASONS, CellStates
+
+if TYPE_CHECKING:
+    from tabsoda.imputations.imputations import Imputations
 
 
 def describe_variables(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,17 @@ from tabsoda.em.engine import Engine
 from tabsoda.em.model import fingerprint
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.imputations.finished_draws import FinishedDraws, digest
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
-from tabsoda.imputer_input import PreparedTable
+from tabsoda.routing.finished_draws import FinishedDraws, digest
 from tabsoda.routing.following import Follower
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import find_unresolved, reopened
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.imputer_input import PreparedTable
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]

@@ -264,7 +264,7 @@ class RuleSet:
         return RoutingGraph.of(self)
 
     def _repr_html_(self) -> str:
-        from tabsoda.reporting.notebook import rules_html
+        from tabsoda._internal.notebook import rules_html
 
         return rules_html(self)
 

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.errors import InputError
 from tabsoda.schema.column import Reason
 from tabsoda.states.cell_states import CellStates, reason_code
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def states_from_reasons(reasons: NDArray[np.uint8], names: tuple[str, ...]) -> CellStates:
@@ -33,96 +25,3 @@ def states_from_reasons(reasons: NDArray[np.uint8], names: tuple[str, ...]) -> C
 def add_mask(states: CellStates, mask: NDArray[np.bool_]) -> CellStates:
     """Add a mask's skips to those known; a mask that marks an answered cell is refused."""
     return states.with_skips(states.skipped | mask)
-
-
-def load_mask(
-    source: Any, names: Sequence[str], n_rows: int, *, all_names: Sequence[str] = ()
-) -> NDArray[np.bool_]:
-    """Read a skip mask and bring its columns into the order of the questions.
-
-    Parameters
-    ----------
-    source : path, ndarray or frame
-        A Parquet or CSV file, a boolean array, or a frame; true where a cell is a skip.
-    names : sequence of str
-        The questions, in questionnaire order.
-    n_rows : int
-    all_names : sequence of str
-        Every column of the data. A mask may cover these, too; those that are no questions are
-        left aside.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows, len(names))
-    """
-    if isinstance(source, np.ndarray):
-        return _from_array(source, list(names), n_rows)
-    if isinstance(source, str | Path):
-        from tabsoda.reading.files import read_file
-
-        frame, where = read_file(Path(source)).frame, f"The skip mask '{Path(source).name}'"
-    else:
-        from tabsoda.reading.frames import to_polars
-
-        frame, where = to_polars(source), "The skip mask"
-    _check_columns(frame.columns, list(names), list(all_names), where)
-    if frame.height != n_rows:
-        raise InputError(
-            f"{where} has another number of rows than the data",
-            found=f"{frame.height} rows",
-            expected=f"{n_rows} rows, in the order of the data",
-            next_step="Make the mask from the same file",
-        )
-    return np.column_stack([_as_bool(frame[name], where) for name in names])
-
-
-def _from_array(array: NDArray[Any], names: list[str], n_rows: int) -> NDArray[np.bool_]:
-    if array.shape != (n_rows, len(names)):
-        raise InputError(
-            "The skip mask has another shape than the questions",
-            found=" x ".join(map(str, array.shape)),
-            expected=f"{n_rows} rows x {len(names)} columns",
-            next_step="Give one column a question, in questionnaire order, or a frame with names",
-        )
-    if array.dtype != bool and not np.isin(array, (0, 1)).all():
-        raise InputError(
-            "The skip mask holds other values than true and false", found=str(array.dtype)
-        )
-    return array.astype(bool)
-
-
-def _check_columns(given: list[str], names: list[str], all_names: list[str], where: str) -> None:
-    absent = [name for name in names if name not in given]
-    unknown = [name for name in given if name not in names and name not in all_names]
-    if absent or unknown:
-        raise InputError(
-            f"{where} has other columns than the data",
-            column=None,
-            found=f"no column '{absent[0]}'" if absent else f"a column '{unknown[0]}'",
-            expected=f"the {len(names)} questions by name",
-            next_step=f"{len(absent)} are absent and {len(unknown)} are not in the data; make the "
-            "mask from the same survey",
-        )
-
-
-def _as_bool(series: pl.Series, where: str) -> NDArray[np.bool_]:
-    import polars as pl
-
-    if series.dtype == pl.String:
-        truth = {"true": True, "false": False, "1": True, "0": False}
-        values = series.str.to_lowercase().replace_strict(
-            truth, default=None, return_dtype=pl.Boolean
-        )
-    elif series.dtype == pl.Boolean:
-        values = series
-    else:
-        values = series.replace_strict({0: False, 1: True}, default=None, return_dtype=pl.Boolean)
-    if values.null_count():
-        odd = series.filter(values.is_null())[0]
-        raise InputError(
-            f"of {where.lower()} holds something else than true and false",
-            column=series.name,
-            found=repr(odd),
-            expected="true or false in every row",
-        )
-    return values.to_numpy()

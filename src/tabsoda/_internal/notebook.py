@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tabsoda.reporting.svg import element
+from tabsoda._internal.svg import element
 
 if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
