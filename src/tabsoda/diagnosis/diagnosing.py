@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import numpy_generator
 from tabsoda._version import __version__
-from tabsoda.bench.gates import Track, seen_table
-from tabsoda.bench.metrics.imputation_metrics import ColumnErrors, compare
-from tabsoda.diagnosis.shares import Shares
+from tabsoda.bench.held_out import ColumnErrors, ImputationMethod, hide_answers
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.followers import find_followers
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
-
-if TYPE_CHECKING:
-    from tabsoda.bench.methods.contract import ImputationMethod
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
@@ -78,22 +70,16 @@ def diagnose(
     """
     log = EventLog() if events is None else events
     _check(methods, share)
-    truth = _sample(table, most_rows, seed, log)
-    hidden = _hidden(truth, share, seed)
-    seen, scored = seen_table(truth, hidden, find_followers(truth), Track.UNRESOLVED)
-    log.add(
-        "diagnose",
-        "answers hidden",
-        detail=f"{int(scored.sum())} of {int(truth.states.answered.sum())} answered cells",
+    held = hide_answers(
+        table, share, most_rows=most_rows, seed=seed, purpose="diagnose", track="unresolved"
     )
-    errors: dict[str, list[ColumnErrors]] = {}
-    seconds = {}
-    shares = Shares(methods, report)
-    for name, method in methods.items():
-        started = time.perf_counter()
-        estimates = shares.run(name, method, seen, seed)
-        seconds[name] = round(time.perf_counter() - started, 1)
-        errors[name] = compare(truth, seen, estimates, scored)
+    truth, n_hidden = held.truth, int(held.hidden.sum())
+    if truth.shape[0] < table.shape[0]:
+        detail = f"{most_rows:,} of {table.shape[0]:,} respondents; imputing all of them learns"
+        log.add("diagnose", "rows sampled", detail=f"{detail} from more")
+    detail = f"{n_hidden} of {int(truth.states.answered.sum())} answered cells"
+    log.add("diagnose", "answers hidden", detail=detail)
+    errors, seconds = held.run(methods, seed, report)
     variables = [
         _variable(truth, position, {name: found[position] for name, found in errors.items()})
         for position in range(truth.shape[1])
@@ -102,7 +88,7 @@ def diagnose(
         "tabsoda": __version__,
         "rows": truth.shape[0],
         "questions": truth.shape[1],
-        "hidden": int(scored.sum()),
+        "hidden": n_hidden,
         "share": share,
         "seed": seed,
         "methods": [{"name": name, "seconds": taken} for name, taken in seconds.items()],
@@ -163,26 +149,6 @@ def _mean(values: NDArray[Any], root: bool = False) -> float | None:
         return None
     mean = float(np.mean(values))
     return round(mean**0.5 if root else mean, 5)
-
-
-def _hidden(table: CodedTable, share: float, seed: int) -> NDArray[np.bool_]:
-    """Choose cells; a question keeps one answer at least, so that there is something to learn."""
-    luck = numpy_generator(seed, "diagnose", "hidden").random(table.shape)
-    answered = table.states.answered
-    kept = np.where(answered, luck, -1.0).argmax(axis=0)
-    hidden = answered & (luck < share)
-    hidden[kept, np.arange(table.shape[1])] = False
-    return hidden
-
-
-def _sample(table: CodedTable, most_rows: int, seed: int, events: EventLog) -> CodedTable:
-    n_rows = table.shape[0]
-    if n_rows <= most_rows:
-        return table
-    chosen = numpy_generator(seed, "diagnose", "rows").choice(n_rows, most_rows, replace=False)
-    detail = f"{most_rows:,} of {n_rows:,} respondents; imputing all of them learns from more"
-    events.add("diagnose", "rows sampled", detail=detail)
-    return table.rows(np.sort(chosen))
 
 
 def _check(methods: Mapping[str, ImputationMethod], share: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.bench.tables.replications import paired_difference
+from tabsoda.bench.held_out import clearly_lower
 
 OURS = "tabsoda"
 # Fewer hidden answers are too few to judge.
@@ -64,9 +64,9 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
         verdict = "constant"
     elif ours.mean() >= theirs.mean():
         verdict = "no better"
-    elif not _clearly_less(ours, theirs):
+    elif not clearly_lower(ours, theirs):
         verdict = "unclear"
-    elif best != judged and _clearly_less(per_cell[best], ours):
+    elif best != judged and clearly_lower(per_cell[best], ours):
         verdict = "behind"
     else:
         verdict = "good"
@@ -112,13 +112,6 @@ def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[st
     if unsaid:
         sentences.append(f"For {_questions(unsaid)} too few answers could be hidden to judge.")
     return sentences
-
-
-def _clearly_less(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> bool:
-    gap = paired_difference(ours.tolist(), theirs.tolist())
-    if gap.se == 0:
-        return gap.mean < 0
-    return gap.mean < 0 and gap.is_clear
 
 
 def _questions(count: int) -> str:

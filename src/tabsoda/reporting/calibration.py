@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import numpy_generator
-from tabsoda.bench.methods.filling import usual_answers
-from tabsoda.bench.metrics.probability_scores import calibration_error, reliability
+from tabsoda.bench.held_out import (
+    ColumnErrors,
+    Estimates,
+    HeldOut,
+    calibration,
+    hide_answers,
+    usual_answers,
+)
 from tabsoda.reporting.suppression import withhold_alone
 from tabsoda.table import CodedTable
 
@@ -56,88 +61,74 @@ def overimpute(
         ``variables`` with ``gain``: what is won over the most frequent answer or the mean. None
         where there was nothing to hide.
     """
-    truth = _sample(table, most_rows, seed)
-    hidden = _hidden(truth, seed)
-    if not hidden.any():
+    held = hide_answers(table, SHARE, most_rows=most_rows, seed=seed, purpose="report")
+    if not held.hidden.any():
         return None
-    seen = truth.with_states(truth.states.hide(hidden))
-    probabilities = engine.level_probabilities(seen)
-    # The usual answer is that of the whole table, so that it does not pay for the sample.
-    usual = usual_answers(table)
-    variables, confidence, hits, usual_hits = [], [], [], []
+    fewest = max(_FEWEST, suppress_below)
+    probabilities = engine.level_probabilities(held.seen)
+    # The usual answer is that of the whole table, so that it does not depend on the sample.
+    usual = np.broadcast_to(usual_answers(table), held.truth.shape)
+    cells = np.zeros(held.truth.shape, dtype=bool)
+    mode = usual.copy()
     for position, given in probabilities.items():
-        cells = hidden[:, position] & ~np.isnan(given).any(axis=1)
-        answers = truth.values[cells, position]
-        right = given[cells].argmax(axis=1) == answers
-        confidence.append(given[cells].max(axis=1))
-        hits.append(right)
-        usual_hits.append(answers == usual[position])
-        if answers.size >= max(_FEWEST, suppress_below):
-            variables.append(
-                {
-                    "name": truth.columns[position].name,
-                    "cells": int(answers.size),
-                    "accuracy": round(float(right.mean()), 4),
-                    "mode_accuracy": round(float(usual_hits[-1].mean()), 4),
-                    "gain": round(float(right.mean() - usual_hits[-1].mean()), 4),
-                }
-            )
-    numbers = _numbers(engine, table, truth, seen, hidden, max(_FEWEST, suppress_below))
-    sure, right = _joined(confidence), _joined(hits) > 0
-    bins = reliability(sure, right)
+        cells[:, position] = ~np.isnan(given).any(axis=1)
+        mode[:, position] = given.argmax(axis=1)
+    ours = held.errors(Estimates(mode, mode, probabilities), cells)
+    theirs = held.errors(Estimates(usual, usual, {}), cells)
+    bins, calibration_error = calibration(ours)
+    right, usual_right = _right(ours), _right(theirs)
+    variables = [
+        _accuracy(a, b) for a, b in zip(ours, theirs, strict=True) if a.mode.size >= fewest
+    ]
+    numbers = _numbers(engine, table, held, fewest)
     return {
-        "rows": truth.shape[0],
-        "cells": withhold_alone(int(hidden.sum()), suppress_below),
+        "rows": held.truth.shape[0],
+        "cells": withhold_alone(int(held.hidden.sum()), suppress_below),
         "share": SHARE,
         "bins": [one for one in bins if one["cells"] >= max(suppress_below, 1)],
-        "calibration_error": calibration_error(bins),
+        "calibration_error": calibration_error,
         "accuracy": float(right.mean()) if right.size else None,
-        "mode_accuracy": float(_joined(usual_hits).mean()) if right.size else None,
+        "mode_accuracy": float(usual_right.mean()) if right.size else None,
         "relative_error": _pooled_error(numbers),
         "variables": [*variables, *numbers],
     }
 
 
-def _sample(table: CodedTable, most_rows: int, seed: int) -> CodedTable:
-    if table.shape[0] <= most_rows:
-        return table
-    generator = numpy_generator(seed, "report", "rows")
-    return table.rows(np.sort(generator.choice(table.shape[0], most_rows, replace=False)))
+def _right(errors: list[ColumnErrors]) -> NDArray[np.bool_]:
+    return np.concatenate([one.mode == 0 for one in errors])
 
 
-def _hidden(table: CodedTable, seed: int) -> NDArray[np.bool_]:
-    luck = numpy_generator(seed, "report", "hidden").random(table.shape)
-    return table.states.answered & (luck < SHARE)
+def _accuracy(ours: ColumnErrors, usual: ColumnErrors) -> dict[str, Any]:
+    accuracy, mode_accuracy = float((ours.mode == 0).mean()), float((usual.mode == 0).mean())
+    return {
+        "name": ours.column.name,
+        "cells": int(ours.mode.size),
+        "accuracy": round(accuracy, 4),
+        "mode_accuracy": round(mode_accuracy, 4),
+        "gain": round(accuracy - mode_accuracy, 4),
+    }
 
 
-def _numbers(
-    engine: Engine,
-    table: CodedTable,
-    truth: CodedTable,
-    seen: CodedTable,
-    hidden: NDArray[np.bool_],
-    fewest: int,
-) -> list[dict[str, Any]]:
+def _numbers(engine: Engine, table: CodedTable, held: HeldOut, fewest: int) -> list[dict[str, Any]]:
     """Return the error of every question of numbers, relative to its standard deviation."""
-    numeric = np.array([not column.is_categorical for column in truth.columns])
-    rows = np.flatnonzero((hidden & numeric).any(axis=1))[:_NUMBER_ROWS]
-    wanted = hidden[rows] & numeric
-    if not wanted.any():
+    numeric = np.array([not column.is_categorical for column in table.columns])
+    rows = np.flatnonzero((held.hidden & numeric).any(axis=1))[:_NUMBER_ROWS]
+    if not rows.size:
         return []
-    estimated = truth.values[rows].copy()
-    cells = engine.impute(seen.rows(rows))
-    estimated[cells.rows, cells.positions] = cells.mode
+    cells = np.zeros(held.truth.shape, dtype=bool)
+    cells[rows] = numeric
+    imputed = engine.impute(held.seen.rows(rows))
+    mode = held.truth.values.copy()
+    mode[rows[imputed.rows], imputed.positions] = imputed.mode
     found = []
-    for position in np.flatnonzero(wanted.sum(axis=0) >= fewest).tolist():
-        chosen = wanted[:, position]
+    for position, one in enumerate(held.errors(Estimates(mode, mode, {}), cells)):
         spread = float(table.values[table.states.answered[:, position], position].std())
-        errors = estimated[chosen, position] - truth.values[rows][chosen, position]
-        if spread > 0:
-            relative = float(np.sqrt(np.mean(errors**2))) / spread
+        if one.mode.size >= fewest and spread > 0:
+            relative = float(np.sqrt(np.mean(one.mode**2))) / spread
             found.append(
                 {
-                    "name": truth.columns[position].name,
-                    "cells": int(chosen.sum()),
+                    "name": one.column.name,
+                    "cells": int(one.mode.size),
                     "relative_error": round(relative, 4),
                     "gain": round(1 - relative, 4),
                 }
@@ -150,7 +141,3 @@ def _pooled_error(numbers: list[dict[str, Any]]) -> float | None:
     cells = sum(one["cells"] for one in numbers)
     squares = sum(one["cells"] * one["relative_error"] ** 2 for one in numbers)
     return (squares / cells) ** 0.5 if cells else None
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[np.float64]:
-    return np.concatenate(parts).astype(np.float64) if parts else np.empty(0)

@@ -1,4 +1,4 @@
-"""How far a diagnosis is: the methods one after the other, each with its share of the work."""
+"""Progress of several methods that run one after the other, each with its share of the work."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _STEPS = 1000
 _RELATIVE_TIME = {"mode": 0.01, "boosting": 0.5, "mice": 0.5, "missforest": 4.0, "r-mice": 2.0}
 
 
-class Shares:
-    """Runs methods and reports which share of all their work is done.
+class MethodProgress:
+    """Run methods and report which share of all their work is done.
 
     Parameters
     ----------
@@ -33,15 +33,15 @@ class Shares:
 
     def run(self, name: str, method: ImputationMethod, table: CodedTable, seed: int) -> Estimates:
         """Run one method; it reports from within where it can."""
-        self._tell(name, 0.0)
+        self._send(name, 0.0)
         arguments = {}
         if "progress" in inspect.signature(method.impute).parameters:
-            arguments["progress"] = lambda share: self._tell(name, share)
+            arguments["progress"] = lambda share: self._send(name, share)
         estimates = method.impute(table, seed, SkipView.LEVEL, **arguments)
         self._before += self._share[name]
         return estimates
 
-    def _tell(self, name: str, share: float) -> None:
+    def _send(self, name: str, share: float) -> None:
         if self._report is not None:
             done = self._before + self._share[name] * min(share, 1.0)
             self._report(round(_STEPS * done), _STEPS, name)
