@@ -1,0 +1,1 @@
+"""What a run will take, estimated before it starts: counted work times measured constants."""

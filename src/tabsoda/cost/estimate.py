@@ -1,0 +1,169 @@
+"""Time and memory of a run, from counted work, measured constants and the speed of the machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from tabsoda._internal.machine_speed import probe_seconds
+from tabsoda._internal.threads import Threads
+
+# Probes (see tabsoda._internal.machine_speed) that one of each count of stage_work takes, on one
+# core: "constants" of benchmarks/engine/cost_calibration.json.
+PROBES: dict[str, tuple[float, ...]] = {
+    "answering": (1.68, 4.57e-06, 1.11e-11, 5e-05, 3.27e-05, 0.045),
+    "completing": (1.08, 0.0, 1.04e-09, 8.91e-06, 0.00042, 63.1),
+    "drawing": (0.357, 7.73e-05, 0.0, 3.2e-05),
+    "reading": (20.2, 5.46e-05),
+    "redrawing": (0.0207, 1.68e-06, 8.53e-06),
+    "regressing": (0.286, 2.69e-06, 5.22e-09),
+    "reporting": (14.3, 0.249, 4.73e-05, 0.000143),
+    "training": (2.01, 4.89e-05, 1.28e-09, 4.76e-05),
+    "trees": (1.05, 3.99e-05, 1.38, 8.75e-05),
+    "writing": (43.4, 6.31e-05),
+}
+# Bytes that one of each count of a plan's memory takes: "memory" of the same file.
+BYTES: tuple[float, ...] = (5.7e8, 0, 7.76, 8.99, 70.5, 356)
+# Of the process that fits trees: its interpreter and libraries, and per cell of the table.
+_TREE_PROCESS = 2.0e8
+_TREE_CELL = 40.0
+# Share of the plain matrix rate that a GPU reaches in training and sampling, and the seconds of a
+# step that is too small to reach it. Measured in benchmarks/engine.
+_GPU_EFFICIENCY = 0.45
+_GPU_STEP_SECONDS = 1.5e-3
+GPU_RATE = 3e14
+_GPU_PROBE_SIZE = 8192
+_GPU_PROBE_SECONDS = 0.1
+# What a further thread adds to the speed of a network that is large enough for it.
+_THREAD_GAIN = 0.6
+# Stages in which the network runs.
+_NETWORK = ("training", "answering", "drawing")
+
+
+@dataclass(frozen=True)
+class WorkPlan:
+    """What a run will do, counted.
+
+    Attributes
+    ----------
+    stages : mapping of str to tuple of float
+        Counts of every stage, as many as :data:`PROBES` has constants for it.
+    memory : tuple of float
+        1 for the interpreter and its libraries; cells of the table; numbers of the coded table and
+        of the predictors of its regressions; numbers that the network keeps of a batch;
+        probabilities of all levels that are held at a time; drawn cells.
+    cells : int
+        Of the table.
+    trees_beside : bool
+        Whether trees are fitted in a process of their own.
+    """
+
+    stages: Mapping[str, tuple[float, ...]]
+    memory: tuple[float, ...]
+    cells: int
+    trees_beside: bool = False
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Time and memory of a run.
+
+    Attributes
+    ----------
+    seconds : float
+        From reading the files on, if nothing else uses the cores that the process is granted.
+    memory_bytes : float
+        Of main memory at the peak, with the interpreter and its libraries.
+    stages : mapping of str to float
+        The seconds of every stage on one core.
+    """
+
+    seconds: float
+    memory_bytes: float
+    stages: Mapping[str, float]
+
+
+def estimate_cost(
+    plan: WorkPlan,
+    threads: Threads,
+    device: torch.device,
+    dtype: torch.dtype = torch.float32,
+) -> Cost:
+    """Estimate a run of ``tabsoda impute``, after its files were read.
+
+    Parameters
+    ----------
+    plan : WorkPlan
+    threads : Threads
+    device, dtype
+        Where and in which precision matrices are multiplied.
+    """
+    rate = matrix_rate(device, dtype) if device.type == "cuda" else None
+    stages = stage_seconds(plan, probe_seconds(), rate)
+    return Cost(sum(wall_seconds(stages, plan, threads).values()), memory_bytes(plan), stages)
+
+
+def stage_seconds(plan: WorkPlan, probe: float, gpu_rate: float | None = None) -> dict[str, float]:
+    """Estimate the seconds of every stage, on one core and, if there is one, a GPU.
+
+    Parameters
+    ----------
+    plan : WorkPlan
+    probe : float
+        Seconds of :func:`~tabsoda._internal.machine_speed.probe_seconds`.
+    gpu_rate : float, optional
+        Operations per second of large matrix products, where the network runs on a GPU.
+    """
+    seconds = {}
+    for stage, counts in plan.stages.items():
+        if gpu_rate is not None and stage in _NETWORK:
+            calls, _, products, *_ = counts
+            computing = products / (gpu_rate * _GPU_EFFICIENCY)
+            seconds[stage] = calls * _GPU_STEP_SECONDS + computing
+        else:
+            probes = sum(n * one for n, one in zip(counts, PROBES[stage], strict=True))
+            seconds[stage] = probe * probes
+    return seconds
+
+
+def wall_seconds(stages: Mapping[str, float], plan: WorkPlan, threads: Threads) -> dict[str, float]:
+    """Return how long each stage is waited for, with the threads there are; without reading.
+
+    Trees that are fitted beside the network are waited for only after the network has finished.
+    """
+    waited = {stage: seconds for stage, seconds in stages.items() if stage != "reading"}
+    network = threads.beside_trees if plan.trees_beside else threads.network
+    if "training" in waited:
+        waited["training"] /= 1 + _THREAD_GAIN * (network - 1)
+    if plan.trees_beside:
+        waited["trees"] = max(waited["trees"] - waited["training"], 0.0)
+    return waited
+
+
+def memory_bytes(plan: WorkPlan) -> float:
+    """Estimate the peak of main memory."""
+    peak = sum(count * one for count, one in zip(plan.memory, BYTES, strict=True))
+    return peak + (_TREE_PROCESS + _TREE_CELL * plan.cells if plan.trees_beside else 0.0)
+
+
+def matrix_rate(device: torch.device, dtype: torch.dtype = torch.float32) -> float:
+    """Measure the operations per second of large matrix products on a device."""
+    size = _GPU_PROBE_SIZE if device.type == "cuda" else 512
+    left = torch.full((size, size), 0.5, device=device, dtype=dtype)
+    # The first product pays for loading the library.
+    left @ left
+    _wait(device)
+    start, products = time.perf_counter(), 0
+    while products == 0 or time.perf_counter() - start < _GPU_PROBE_SECONDS:
+        left @ left
+        _wait(device)
+        products += 1
+    return products * 2.0 * size**3 / (time.perf_counter() - start)
+
+
+def _wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)

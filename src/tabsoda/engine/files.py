@@ -1,0 +1,90 @@
+"""A fitted default engine as arrays and JSON content, and back; nothing in it is executed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda.engine.blend import Blend
+from tabsoda.engine.codec import AnswerCodec
+from tabsoda.engine.draws import Drawer
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.ensemble import Ensemble
+from tabsoda.engine.network.network import Network
+from tabsoda.engine.predictor import Predictor
+from tabsoda.engine.regressions.chained_regressions import ChainedRegressions
+from tabsoda.engine.regressions.regressions import Regressions
+from tabsoda.engine.settings import EngineSettings
+from tabsoda.engine.trees.trees import Trees
+from tabsoda.events import EventLog
+from tabsoda.schema.column import Column
+
+Arrays = dict[str, NDArray[Any]]
+_DRAWS = "draw_regressions"
+
+
+def engine_state(engine: DefaultEngine) -> tuple[Arrays, dict[str, Any]]:
+    """Return what :func:`engine_from_state` needs: arrays, and content for JSON."""
+    arrays, codec = engine.codec.to_state()
+    arrays = {f"codec.{name}": array for name, array in arrays.items()}
+    content: dict[str, Any] = {"codec": codec, "predictors": {}}
+    if engine.ensemble is None or engine.drawer is None:
+        return arrays, content
+    for item in fields(Blend):
+        arrays[f"blend.{item.name}"] = getattr(engine.ensemble.blend, item.name)
+    parts: dict[str, Any] = {one.name: one for one in engine.ensemble.predictors}
+    if engine.drawer.regressions is not None:
+        parts[_DRAWS] = engine.drawer.regressions
+    for name, part in parts.items():
+        own, content["predictors"][name] = part.to_state()
+        arrays |= {f"{name}.{key}": array for key, array in own.items()}
+    return arrays, content
+
+
+def engine_from_state(
+    arrays: Arrays,
+    content: dict[str, Any],
+    columns: tuple[Column, ...],
+    settings: EngineSettings,
+    seed: int,
+    device: torch.device,
+    history: list[dict[str, Any]],
+    events: EventLog,
+) -> DefaultEngine:
+    """Rebuild an engine; raises where parts are missing or do not fit together."""
+    codec = AnswerCodec.from_state(_part(arrays, "codec"), content["codec"])
+    if tuple(column.name for column in columns) != codec.names:
+        raise ValueError("the columns do not fit the coding of answers")
+    saved = content["predictors"]
+    ensemble, drawer = None, None
+    if saved:
+        network = Network.from_state(_part(arrays, "network"), codec, settings, seed, device)
+        predictors: list[Predictor] = [network]
+        if "trees" in saved:
+            predictors.append(Trees.from_state(_part(arrays, "trees"), saved["trees"], codec))
+        if "regressions" in saved:
+            own = _part(arrays, "regressions")
+            predictors.append(Regressions.from_state(own, saved["regressions"], codec))
+        blend = Blend(**_part(arrays, "blend"))
+        shape = (len(predictors) - 1, codec.categorical.size)
+        if (
+            blend.level_shares.shape != shape
+            or blend.number_shares.shape != (shape[0], codec.numbers.size)
+            or blend.temperatures.shape != codec.categorical.shape
+        ):
+            raise ValueError("the blend does not fit the predictors")
+        ensemble = Ensemble(codec, tuple(predictors), blend)
+        chained = None
+        if _DRAWS in saved:
+            chained = ChainedRegressions.from_state(_part(arrays, _DRAWS), saved[_DRAWS])
+        drawer = Drawer(network, chained, settings, seed)
+    return DefaultEngine(columns, settings, seed, device, codec, ensemble, drawer, history, events)
+
+
+def _part(arrays: Arrays, name: str) -> dict[str, np.ndarray]:
+    prefix = f"{name}."
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

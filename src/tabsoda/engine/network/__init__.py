@@ -1,0 +1,1 @@
+"""A network trained to predict answers that are hidden from it."""

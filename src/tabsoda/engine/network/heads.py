@@ -1,0 +1,209 @@
+"""Heads: a network's outputs as probabilities of levels, expected numbers and bins.
+
+A network gives one flat vector of outputs per row; :class:`AnswerHeads` knows which of them belong
+to which column. Nominals have a softmax, ordinals a softmax with an ordered part, numbers
+an expectation and a softmax over bins of their ranks.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from torch import nn
+from torch.nn import functional
+
+from tabsoda.engine.network.level_groups import IMPOSSIBLE, LevelGroup, group_of
+from tabsoda.engine.number_bins import MAX_BINS
+
+
+class Answers(NamedTuple):
+    """What a network says about the cells of a batch.
+
+    Attributes
+    ----------
+    log_probabilities : float32 tensor, shape (B, n_categorical, max_levels)
+        Very low in the padding.
+    numbers : float32 tensor, shape (B, n_numbers)
+        Expectations, standardised.
+    bin_log_probabilities : float32 tensor, shape (B, n_numbers, MAX_BINS)
+    """
+
+    log_probabilities: torch.Tensor
+    numbers: torch.Tensor
+    bin_log_probabilities: torch.Tensor
+
+
+class GroupedAnswers(NamedTuple):
+    """The same, the categorical columns in the groups of the heads.
+
+    Attributes
+    ----------
+    levels : tuple of float32 tensor, shape (B, k, width)
+        Log probabilities, per group.
+    numbers : float32 tensor, shape (B, n_numbers)
+    bin_log_probabilities : float32 tensor, shape (B, n_numbers, MAX_BINS)
+    """
+
+    levels: tuple[torch.Tensor, ...]
+    numbers: torch.Tensor
+    bin_log_probabilities: torch.Tensor
+
+
+def level_scores(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return scores of ordered levels: normal quantiles of their mid-ranks, at unit variance.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_levels,)
+        Visible answers per level.
+
+    Examples
+    --------
+    >>> level_scores(np.array([10, 10, 10])).round(2).tolist()
+    [-1.22, 0.0, 1.22]
+    """
+    smoothed = counts + 0.5
+    share = smoothed / smoothed.sum()
+    scores = ndtri(np.cumsum(share) - share / 2)
+    centred = scores - (share * scores).sum()
+    return centred / np.sqrt((share * centred**2).sum())
+
+
+class AnswerHeads(nn.Module):
+    """Reads a network's flat outputs as answers; holds index tensors and scores, learns nothing.
+
+    Outputs lie in this order: levels of each categorical column, location and spread of each
+    ordered one, expectation of each number, bins of each number.
+
+    Parameters
+    ----------
+    level_counts : ndarray of int64, shape (n_categorical, max_levels)
+        Visible answers per level.
+    n_levels : ndarray of int64, shape (n_categorical,)
+    ordered : ndarray of bool, shape (n_categorical,)
+        Which of them are ordinals.
+    bin_counts : ndarray of int64, shape (n_numbers,)
+        Bins per number.
+
+    Examples
+    --------
+    >>> heads = AnswerHeads(np.array([[4, 4, 2]]), np.array([3]), np.array([True]), np.array([5]))
+    >>> heads.n_outputs
+    26
+    >>> answers = heads(torch.zeros(2, heads.n_outputs))
+    >>> answers.log_probabilities.exp().sum(dim=2).ravel().tolist()
+    [1.0, 1.0]
+    """
+
+    ordered_places: torch.Tensor
+    place_in_groups: torch.Tensor
+    bin_valid: torch.Tensor
+
+    def __init__(
+        self,
+        level_counts: NDArray[np.int64],
+        n_levels: NDArray[np.int64],
+        ordered: NDArray[np.bool_],
+        bin_counts: NDArray[np.int64],
+    ) -> None:
+        super().__init__()
+        self.n_numbers = bin_counts.size
+        self.max_levels = max(int(n_levels.max(initial=1)), 1)
+        self._n_levels = n_levels
+        # Two levels need no ordered part.
+        places = np.flatnonzero(ordered & (n_levels > 2))
+        self.n_logits, self.n_ordered = int(n_levels.sum()), int(places.size)
+        self.n_outputs = self.n_logits + 2 * places.size + self.n_numbers * (1 + MAX_BINS)
+        groups = group_of(n_levels)
+        members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
+        self._groups = nn.ModuleList(
+            _level_group(own, level_counts, n_levels, places) for own in members
+        )
+        grouped = np.concatenate([*members, np.empty(0, dtype=np.int64)])
+        bins = np.arange(MAX_BINS) < np.maximum(bin_counts, 1)[:, None]
+        for name, array in (
+            ("ordered_places", places),
+            ("place_in_groups", np.argsort(grouped)),
+            ("bin_valid", bins),
+        ):
+            self.register_buffer(name, torch.as_tensor(array), persistent=False)
+
+    @property
+    def groups(self) -> list[LevelGroup]:
+        """The groups of columns, in the order of :attr:`GroupedAnswers.levels`."""
+        return [group for group in self._groups if isinstance(group, LevelGroup)]
+
+    def owners(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return, for every output, its kind (0 categorical, 1 number) and its place among them."""
+        levels = np.repeat(np.arange(self._n_levels.size), self._n_levels)
+        ordered = self.ordered_places.cpu().numpy()
+        numbers = np.arange(self.n_numbers)
+        place = np.concatenate(
+            [levels, ordered, ordered, numbers, np.repeat(numbers, MAX_BINS)]
+        ).astype(np.int64)
+        is_number = np.arange(place.size) >= self.n_logits + 2 * self.n_ordered
+        return is_number.astype(np.int64), place
+
+    def grouped(self, outputs: torch.Tensor) -> GroupedAnswers:
+        """Turn outputs (B, n_outputs) into answers, group by group."""
+        outputs = outputs.to(torch.float32)
+        logits, location, spread, numbers, bins = outputs.split(
+            [
+                self.n_logits,
+                self.n_ordered,
+                self.n_ordered,
+                self.n_numbers,
+                self.n_numbers * MAX_BINS,
+            ],
+            dim=1,
+        )
+        levels = tuple(group(logits, location, spread) for group in self._groups)
+        bins = bins.unflatten(1, (self.n_numbers, MAX_BINS)) if self.n_numbers else bins[:, :, None]
+        if self.n_numbers:
+            bins = bins.masked_fill(~self.bin_valid, IMPOSSIBLE)
+        return GroupedAnswers(levels, numbers, bins.log_softmax(dim=-1))
+
+    def forward(self, outputs: torch.Tensor) -> Answers:
+        """Turn outputs (B, n_outputs) into answers."""
+        levels, numbers, bins = self.grouped(outputs)
+        if not levels:
+            return Answers(numbers.new_zeros(numbers.shape[0], 0, 1), numbers, bins)
+        padded = [
+            functional.pad(part, (0, self.max_levels - part.shape[2]), value=IMPOSSIBLE)
+            for part in levels
+        ]
+        together = torch.cat(padded, dim=1).index_select(1, self.place_in_groups)
+        return Answers(together, numbers, bins)
+
+
+def _level_group(
+    own: NDArray[np.int64],
+    level_counts: NDArray[np.int64],
+    n_levels: NDArray[np.int64],
+    ordered_places: NDArray[np.int64],
+) -> LevelGroup:
+    """Build the group of some columns, given as places among the categorical ones."""
+    width = int(n_levels[own].max())
+    first = np.cumsum(n_levels) - n_levels
+    index = first[own, None] + np.minimum(np.arange(width), n_levels[own, None] - 1)
+    ordered = np.flatnonzero(np.isin(own, ordered_places))
+    prior = np.zeros((own.size, width))
+    scores = np.zeros((ordered.size, width))
+    for row, place in enumerate(own.tolist()):
+        smoothed = level_counts[place, : n_levels[place]] + 0.5
+        prior[row, : n_levels[place]] = np.log(smoothed / smoothed.sum())
+    for row, place in enumerate(own[ordered].tolist()):
+        scores[row, : n_levels[place]] = level_scores(level_counts[place, : n_levels[place]])
+    return LevelGroup(
+        own,
+        index,
+        n_levels[own],
+        prior,
+        ordered,
+        np.searchsorted(ordered_places, own[ordered]),
+        scores,
+    )

@@ -1,0 +1,101 @@
+"""The levels of some columns, as a rectangle: columns of few levels apart from those of many.
+
+One column of forty levels would otherwise make every binary one forty wide.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+IMPOSSIBLE = -1e30
+# A group's columns have at most so many levels; those with more are the last group.
+_WIDTHS = (4, 16)
+
+
+class LevelGroup(nn.Module):
+    """Reads the levels of some categorical columns off a network's outputs; learns nothing.
+
+    Parameters
+    ----------
+    places : ndarray of int64, shape (k,)
+        The group's columns among the categorical ones.
+    index : ndarray of int64, shape (k, width)
+        Where each level's output lies; anything in the padding.
+    n_levels : ndarray of int64, shape (k,)
+    prior : ndarray of float64, shape (k, width)
+        Logits where a network says nothing.
+    ordered : ndarray of int64, shape (n_ordered,)
+        The group's ordinals among its columns.
+    ordered_outputs : ndarray of int64, shape (n_ordered,)
+        The same among all ordinals.
+    scores : ndarray of float64, shape (n_ordered, width)
+        Of the ordinals' levels.
+    """
+
+    places: torch.Tensor
+    index: torch.Tensor
+    padding: torch.Tensor
+    prior: torch.Tensor
+    ordered: torch.Tensor
+    ordered_outputs: torch.Tensor
+    scores: torch.Tensor
+    bends: torch.Tensor
+
+    def __init__(
+        self,
+        places: NDArray[np.int64],
+        index: NDArray[np.int64],
+        n_levels: NDArray[np.int64],
+        prior: NDArray[np.float64],
+        ordered: NDArray[np.int64],
+        ordered_outputs: NDArray[np.int64],
+        scores: NDArray[np.float64],
+    ) -> None:
+        super().__init__()
+        self.width, self.n_ordered = index.shape[1], ordered.size
+        for name, array in (
+            ("places", places),
+            ("index", index),
+            ("padding", np.arange(index.shape[1]) >= n_levels[:, None]),
+            ("prior", prior.astype(np.float32)),
+            ("ordered", ordered),
+            ("ordered_outputs", ordered_outputs),
+            ("scores", scores.astype(np.float32)),
+            ("bends", 0.5 * (scores**2 - 1.0).astype(np.float32)),
+        ):
+            self.register_buffer(name, torch.as_tensor(array), persistent=False)
+
+    def forward(
+        self, logits: torch.Tensor, location: torch.Tensor, spread: torch.Tensor
+    ) -> torch.Tensor:
+        """Return log probabilities, shape (B, k, width), very low in the padding.
+
+        Parameters
+        ----------
+        logits : float32 tensor, shape (B, n_logits)
+            Of all categorical columns.
+        location, spread : float32 tensor, shape (B, n_ordered of all groups)
+        """
+        padded = logits.index_select(1, self.index.flatten()).unflatten(1, self.index.shape)
+        padded = padded + self.prior
+        if self.n_ordered:
+            # The logits of a discretised normal: neighbours of a likely level are likely too.
+            at = location.index_select(1, self.ordered_outputs)[..., None]
+            bent = spread.index_select(1, self.ordered_outputs)[..., None]
+            smooth = at * self.scores + bent * self.bends
+            padded = padded.index_add(1, self.ordered, smooth)
+        return padded.masked_fill(self.padding, IMPOSSIBLE).log_softmax(dim=-1)
+
+
+def group_of(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the group of each column, shape (n_categorical,); not all groups need occur.
+
+    Examples
+    --------
+    >>> group_of(np.array([2, 4, 5, 16, 40])).tolist()
+    [0, 0, 1, 1, 2]
+    """
+    return np.searchsorted(_WIDTHS, n_levels)

@@ -1,0 +1,83 @@
+"""The qualities of the default engine: their settings, sized to rows and columns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tabsoda.engine.settings import EngineSettings
+
+Changes = dict[str, dict[str, Any]]
+
+# What each quality changes; "balanced" is the defaults. Chosen on three surveys and confirmed on
+# three others (docs/decisions/0006).
+QUALITIES: dict[str, Changes] = {
+    "fast": {
+        "network": {"width": 128, "depth": 1},
+        "training": {"batch_size": 256, "max_steps": 400, "learning_rate": 2e-3},
+        "trees": {"effort": "quick"},
+        "regressions": {"rounds": 2, "point_sets": 3, "max_questions": 16},
+    },
+    "balanced": {},
+    "best": {
+        "network": {"name": "tokens", "width": 96, "depth": 2, "dropout": 0.15},
+        "loss": {"ranked_probability": 1.0, "bins": 0.2},
+        "training": {"max_steps": 2000, "learning_rate": 2e-3, "weight_decay": 0.1},
+    },
+}
+
+# The settings are made for tables of about this many rows.
+_USUAL_ROWS = 4000
+_FEW_ROWS = 2000
+_SOME_ROWS = 10_000
+_MANY_ROWS = 20_000
+_MANY_COLUMNS = 100
+
+
+def quality_settings(name: str, n_rows: int, n_columns: int) -> EngineSettings:
+    """Return the settings of a quality for a table of this size.
+
+    More rows allow more steps: their number grows with the root of the rows, up to four times
+    (``"best"``: twice), and wide tables get a wider network. With few rows the network is smaller
+    and dropout stronger, and ``"best"`` averages three networks. Training stops anyway when
+    held-out answers are no longer predicted better.
+
+    Parameters
+    ----------
+    name : {"fast", "balanced", "best"}
+    n_rows, n_columns : int
+
+    Examples
+    --------
+    >>> [quality_settings("balanced", n, 40).training.max_steps for n in (1000, 4000, 36000)]
+    [500, 1000, 3000]
+    """
+    settings = EngineSettings().replace(**QUALITIES[name])
+    return settings.replace(**_sized(settings, n_rows, n_columns))
+
+
+def _sized(settings: EngineSettings, n_rows: int, n_columns: int) -> Changes:
+    training, network = settings.training, settings.network
+    is_tokens = network.name == "tokens"
+    growth = min(max(math.sqrt(n_rows / _USUAL_ROWS), 0.5), 2.0 if is_tokens else 4.0)
+    sized: Changes = {
+        "training": {"max_steps": 50 * round(training.max_steps * growth / 50)},
+        "network": {},
+    }
+    if n_rows < _FEW_ROWS:
+        sized["training"]["batch_size"] = min(training.batch_size, 256)
+        sized["training"]["held_out_share"] = 0.1
+        if not is_tokens:
+            sized["network"] |= {"width": 128, "depth": 1, "dropout": 0.5}
+    if is_tokens and n_rows <= _SOME_ROWS:
+        sized["network"]["members"] = 3
+    if n_rows > _SOME_ROWS or n_columns > _MANY_COLUMNS:
+        sized["regressions"] = {"sets": 5, "point_sets": 3, "max_rows": _SOME_ROWS}
+    if n_rows > _MANY_ROWS:
+        # A network has enough to learn from there, and trees take long.
+        sized["trees"] = {"effort": "quick"}
+        if is_tokens:
+            sized["regressions"]["point_sets"] = 0
+    if n_columns > _MANY_COLUMNS and n_rows >= _FEW_ROWS and not is_tokens:
+        sized["network"]["width"] = 2 * network.width
+    return sized

@@ -1,0 +1,1 @@
+"""Chained regressions: sets of one regression per question."""

@@ -1,0 +1,272 @@
+"""Sets of regressions, one per question, each set fitted to a completed table of its own.
+
+A set is one draw of what could have been learned. Within it every question is drawn from all
+others in turn, as chained equations do (van Buuren 2018), from a start that is near already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import numpy_generator
+from tabsoda._internal.threads import worker_threads
+from tabsoda.engine.regressions.design import Design
+from tabsoda.engine.regressions.files import from_state, to_state
+from tabsoda.engine.regressions.question_regression import (
+    LevelRegression,
+    NumberRegression,
+    fit_levels,
+    fit_number,
+)
+from tabsoda.table import CodedTable
+
+Numbers = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Regression = NumberRegression | LevelRegression
+# report(done, total)
+Report = Callable[[int, int], None]
+
+# A question with fewer answers than this is left to the network.
+FEWEST_ANSWERS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ChainedRegressions:
+    """The regressions of a table, in several sets.
+
+    Attributes
+    ----------
+    design : Design
+    predictors : dict of int to ndarray of int64
+        Per regressed question, its predictors as places in the design.
+    sets : tuple of dict of int to NumberRegression or LevelRegression
+        By position of the question, in the order in which they are drawn.
+    """
+
+    design: Design
+    predictors: dict[int, NDArray[np.int64]]
+    sets: tuple[dict[int, Regression], ...]
+
+    @classmethod
+    def fit(
+        cls,
+        table: CodedTable,
+        filled: Numbers,
+        positions: list[int],
+        barred: Bools,
+        *,
+        n_sets: int,
+        rounds: int,
+        max_questions: int,
+        seed: int,
+        first_rounds: int = 0,
+        row_share: float = 1.0,
+        row_weights: Numbers | None = None,
+        report: Report | None = None,
+    ) -> ChainedRegressions:
+        """Fit sets of regressions.
+
+        Parameters
+        ----------
+        table : CodedTable
+        filled : ndarray of float64, shape (n, d)
+            The table with its missing cells drawn.
+        positions : list of int
+            The questions to regress.
+        barred : ndarray of bool, shape (d, d)
+            True at (question, predictor) where the one must not be regressed on the other.
+        n_sets, rounds : int
+            In every round each question is regressed and its missing cells are drawn anew; what
+            the last of some rounds found is a set.
+        max_questions : int
+            A question is regressed on so many others at most, those that go most with it.
+        seed : int
+        first_rounds : int
+            Rounds before the first set, in which the start is forgotten.
+        row_share : float
+            Rows that each regression goes by, as a share of those answered; the fewer, the more
+            coefficients vary from set to set.
+        row_weights : ndarray of float64, shape (n,), optional
+        report : callable, optional
+        """
+        states = table.states
+        positions = [p for p in positions if states.answered[:, p].sum() >= FEWEST_ANSWERS]
+        design = Design.of(table, filled)
+        matrix = design.matrix(filled, states.skipped)
+        predictors = choose_predictors(design, matrix, positions, barred, max_questions)
+        incomplete: Bools = np.any(states.missing, axis=0)
+        sets: list[dict[int, Regression]] = []
+        # Threads within these small products wait for each other longer than they work.
+        with worker_threads(1):
+            for number in range(1, n_sets + 1):
+                models: dict[int, Regression] = dict(sets[-1]) if sets else {}
+                generator = numpy_generator(seed, "regressions", number)
+                n_rounds = rounds if sets else rounds + first_rounds
+                for turn in range(n_rounds):
+                    order = generator.permutation(positions).tolist()
+                    # What is complete here may be missing elsewhere; it is needed but once.
+                    last = turn == n_rounds - 1
+                    asked = [p for p in order if last or incomplete[p]]
+                    _one_round(
+                        table,
+                        design,
+                        predictors,
+                        matrix,
+                        asked,
+                        models,
+                        generator,
+                        row_share,
+                        row_weights,
+                    )
+                sets.append({p: models[p] for p in order})
+                if report is not None:
+                    report(number, n_sets)
+        return cls(design, predictors, tuple(sets))
+
+    def redraw(
+        self,
+        filled: Numbers,
+        missing: Bools,
+        skipped: Bools,
+        number: int,
+        uniforms: list[Numbers],
+    ) -> Numbers:
+        """Draw the missing cells of a completed table anew.
+
+        A row's result depends on the row and its uniforms alone.
+
+        Parameters
+        ----------
+        filled : ndarray of float64, shape (n, d)
+            With missing cells drawn.
+        missing, skipped : ndarray of bool, shape (n, d)
+        number : int
+            Which draw, from 1; the sets take turns.
+        uniforms : list of ndarray of float64, shape (n, d)
+            One for every sweep over the questions.
+        """
+        models = self.sets[(number - 1) % len(self.sets)]
+        filled = filled.copy()
+        matrix = self.design.matrix(filled, skipped)
+        for noise in uniforms:
+            for p, model in models.items():
+                rows = np.flatnonzero(missing[:, p])
+                if not rows.size:
+                    continue
+                asked = matrix[np.ix_(rows, self.predictors[p])]
+                filled[rows, p] = model.draw(asked, noise[rows, p])
+                self.design.put(matrix, rows, p, filled[rows, p])
+        return filled
+
+    def expect(self, matrix: Numbers, p: int, variances: Numbers | None = None) -> Numbers:
+        """Return what the sets say of a question on average.
+
+        Parameters
+        ----------
+        matrix : ndarray of float64, shape (n, P)
+            Predictors; expected ones where an answer is missing.
+        p : int
+            One of the regressed questions.
+        variances : ndarray of float64, shape (n, P), optional
+            Of the predictors; 0 where an answer is known.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,) or (n, n_levels)
+            Expected numbers, or probabilities.
+        """
+        asked = matrix[:, self.predictors[p]]
+        unsure = None if variances is None else variances[:, self.predictors[p]]
+        return np.mean([models[p].expect(asked, unsure) for models in self.sets], axis=0)
+
+    def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what :meth:`from_state` needs: arrays, and content for JSON."""
+        return to_state(self.design, self.predictors, self.sets)
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]
+    ) -> ChainedRegressions:
+        """Rebuild regressions from :meth:`to_state`; InputError where the state is damaged."""
+        return cls(*from_state(arrays, content))
+
+
+def choose_predictors(
+    design: Design, matrix: Numbers, positions: list[int], barred: Bools, max_questions: int
+) -> dict[int, NDArray[np.int64]]:
+    """Return, per question, the predictors of the questions that correlate most with it."""
+    if not positions:
+        return {}
+    n_questions = len(design.weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.abs(np.nan_to_num(np.corrcoef(matrix, rowvar=False)))
+    correlation = np.atleast_2d(correlation)
+    starts = np.searchsorted(design.column_of, np.arange(n_questions))
+    strength = np.maximum.reduceat(np.maximum.reduceat(correlation, starts, axis=0), starts, axis=1)
+    chosen = {}
+    for p in positions:
+        ranked = np.argsort(-strength[p], kind="stable")
+        questions = ranked[(ranked != p) & ~barred[p, ranked]][:max_questions]
+        chosen[p] = np.flatnonzero(np.isin(design.column_of, questions))
+    return chosen
+
+
+def _one_round(
+    table: CodedTable,
+    design: Design,
+    predictors: dict[int, NDArray[np.int64]],
+    matrix: Numbers,
+    positions: list[int],
+    models: dict[int, Regression],
+    generator: np.random.Generator,
+    row_share: float,
+    row_weights: Numbers | None,
+) -> None:
+    """Regress some questions in turn, and draw their missing cells; in place.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (n, P)
+        All predictors; those of missing cells change.
+    models : dict of int to NumberRegression or LevelRegression
+        What was found before, on other rows or other draws, if anything; changes.
+    """
+    for p in positions:
+        answered, missing = table.states.answered[:, p], table.states.missing[:, p]
+        kept = predictors[p]
+        models[p] = _fit_one(
+            table,
+            p,
+            matrix[np.ix_(answered, kept)],
+            row_weights,
+            row_share,
+            generator,
+            models.get(p),
+        )
+        if missing.any():
+            rows = np.flatnonzero(missing)
+            drawn = models[p].draw(matrix[np.ix_(rows, kept)], generator.random(rows.size))
+            design.put(matrix, rows, p, drawn)
+
+
+def _fit_one(
+    table: CodedTable,
+    p: int,
+    predictors: Numbers,
+    row_weights: Numbers | None,
+    row_share: float,
+    generator: np.random.Generator,
+    start: Regression | None,
+) -> Regression:
+    answered = table.states.answered[:, p]
+    answers = table.values[answered, p]
+    weights = None if row_weights is None else row_weights[answered]
+    if not table.columns[p].is_categorical:
+        return fit_number(predictors, answers, weights, generator, row_share)
+    near = start if isinstance(start, LevelRegression) else None
+    return fit_levels(table.columns[p], predictors, answers, weights, generator, near, row_share)

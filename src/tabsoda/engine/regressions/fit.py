@@ -1,0 +1,144 @@
+"""How the regressions of a fit come about: which rows and questions, from which start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import numpy_generator
+from tabsoda.engine.regressions.chained_regressions import FEWEST_ANSWERS, ChainedRegressions
+from tabsoda.engine.settings import RegressionSettings
+from tabsoda.engine.training_table import TrainingTable
+from tabsoda.events import EventLog
+from tabsoda.table import CodedTable
+
+Values = NDArray[np.float64]
+# progress(done, total, what)
+Progress = Callable[[int, int, str], None]
+
+# Rounds before the first set for draws, so that draws do not remember what the network drew.
+_FIRST_ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionFit:
+    """Fits sets of regressions to the rows of a training table.
+
+    Attributes
+    ----------
+    training : TrainingTable
+    settings : RegressionSettings
+    seed : int
+    rows : ndarray of int64, shape (n,)
+        The rows to fit.
+    filled : ndarray of float64, shape (n, d)
+        These rows, with missing cells drawn once by the network.
+    questions : list of int
+        The questions to regress.
+    """
+
+    training: TrainingTable
+    settings: RegressionSettings
+    seed: int
+    rows: NDArray[np.int64]
+    filled: Values
+    questions: list[int]
+
+    @classmethod
+    def start(
+        cls,
+        training: TrainingTable,
+        settings: RegressionSettings,
+        seed: int,
+        complete: Callable[[NDArray[np.int64]], Values],
+        events: EventLog,
+    ) -> RegressionFit:
+        """Choose rows and questions; ``complete(rows)`` returns the rows with cells drawn once."""
+        rows = rows_to_fit(training, settings.max_rows, seed, events)
+        questions = questions_to_fit(training, settings.max_levels, events)
+        return cls(training, settings, seed, rows, complete(rows), questions)
+
+    def for_points(self) -> ChainedRegressions:
+        """Fit the sets for point estimates, without held-out answers."""
+        # Estimates are averages over sets, which may well be alike, and like their start.
+        return self._fit(self.training.shown, self.settings.point_sets, rounds=1, row_share=1.0)
+
+    def for_draws(self, progress: Progress | None = None) -> ChainedRegressions:
+        """Fit the sets for draws, to all answers."""
+        settings = self.settings
+        return self._fit(
+            self.training.whole,
+            settings.sets,
+            settings.rounds,
+            settings.row_share,
+            _FIRST_ROUNDS,
+            progress,
+        )
+
+    def _fit(
+        self,
+        table: CodedTable,
+        n_sets: int,
+        rounds: int,
+        row_share: float,
+        first_rounds: int = 0,
+        progress: Progress | None = None,
+    ) -> ChainedRegressions:
+        part, weights = table.rows(self.rows), self.training.weights
+
+        def tell(done: int, total: int) -> None:
+            if progress is not None:
+                progress(done, total, "regressions")
+
+        return ChainedRegressions.fit(
+            part,
+            np.where(part.states.answered, part.values, self.filled),
+            self.questions,
+            self.training.followers,
+            n_sets=n_sets,
+            rounds=rounds,
+            max_questions=self.settings.max_questions,
+            seed=self.seed,
+            first_rounds=first_rounds,
+            row_share=row_share,
+            row_weights=None if weights is None else weights[self.rows],
+            report=tell,
+        )
+
+
+def rows_to_fit(
+    training: TrainingTable, most: int, seed: int, events: EventLog
+) -> NDArray[np.int64]:
+    """Choose the rows to fit: all with a weight, or a sample of them."""
+    n_rows = training.whole.shape[0]
+    rows = np.arange(n_rows)
+    if training.weights is not None:
+        rows = rows[training.weights > 0]
+    if rows.size > most:
+        generator = numpy_generator(seed, "rows of regressions")
+        rows = np.sort(generator.choice(rows, most, replace=False))
+        detail = f"{most} of {n_rows} rows; more would change little"
+        events.add("train", "regressions fitted to some rows", detail=detail)
+    return rows
+
+
+def questions_to_fit(training: TrainingTable, max_levels: int, events: EventLog) -> list[int]:
+    """Return the modelled questions, without those of too many levels or too few answers."""
+    table = training.shown
+    answers = table.states.answered.sum(axis=0)
+    questions = []
+    for position in np.sort(training.codec.modelled).tolist():
+        column, why = table.columns[position], ""
+        if column.is_categorical and column.n_levels > max_levels:
+            why = f"{column.n_levels} levels"
+        elif answers[position] < FEWEST_ANSWERS:
+            why = f"{answers[position]} answers"
+        if why:
+            detail = f"{why}; the network alone draws it"
+            events.add("train", "column not regressed", column=column.name, detail=detail)
+        else:
+            questions.append(position)
+    return questions

@@ -1,0 +1,110 @@
+"""How the tree experts are grown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tabsoda.errors import InputError
+
+# Leaves are bits of one 64-bit word in prediction.
+_MOST_LEAVES = 64
+# A tenth of the rows, stratified, must hold every class.
+_FEWEST_LEVEL_ROWS = 10
+# Codes are bytes; two of the 256 are kept for "missing" and "none".
+MOST_CODES = 254
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """Settings of :class:`~tabsoda.engine.trees.TreeModels`; the defaults are those of "full".
+
+    Attributes
+    ----------
+    learning_rate : float
+    max_rounds : int
+        A round is one tree per class, or one in all for two classes and for numbers.
+    patience : int
+        Rounds without improvement on a tenth of the rows before a model stops.
+    max_leaves, min_leaf_rows, l2 : int or float
+        As in scikit-learn.
+    max_predictors : int
+        The questions most associated with the one to predict, taken one by one, that its trees
+        may split on. Bounds the time on wide surveys, which otherwise grows with the square of
+        the number of questions.
+    predictor_share : float
+        Share of these predictors tried at each split, drawn anew.
+    max_classes : int
+        Levels told apart; the rarer ones together are one class, within which they keep their
+        shares.
+    min_level_rows : int
+        Rows a level needs to be a class of its own.
+    max_bins : int
+        Groups into which the numbers of a continuous predictor fall.
+    max_native_levels : int
+        Nominal predictors with more levels are split as if they were ordered.
+
+    Examples
+    --------
+    >>> TreeSettings.named("quick").max_rounds < TreeSettings.named("full").max_rounds
+    True
+    """
+
+    learning_rate: float = 0.1
+    max_rounds: int = 200
+    patience: int = 8
+    max_leaves: int = 4
+    min_leaf_rows: int = 10
+    l2: float = 1.0
+    max_predictors: int = 40
+    predictor_share: float = 1.0
+    max_classes: int = 32
+    min_level_rows: int = 10
+    max_bins: int = 128
+    max_native_levels: int = 64
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("learning_rate", 1e-6, 1.0),
+            ("max_rounds", 1, 100_000),
+            ("patience", 1, 100_000),
+            ("max_leaves", 2, _MOST_LEAVES),
+            ("min_leaf_rows", 1, float("inf")),
+            ("l2", 0.0, float("inf")),
+            ("max_predictors", 1, float("inf")),
+            ("predictor_share", 1e-6, 1.0),
+            ("max_classes", 2, MOST_CODES),
+            ("min_level_rows", _FEWEST_LEVEL_ROWS, float("inf")),
+            ("max_bins", 2, MOST_CODES - 1),
+            ("max_native_levels", 0, MOST_CODES - 1),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InputError(
+                    f"The tree experts cannot work with {name} = {value!r}",
+                    expected=f"a number from {low:g} to {high:g}",
+                )
+
+    @classmethod
+    def named(cls, level: str) -> TreeSettings:
+        """Return the settings of a named level, ``"quick"`` or ``"full"``."""
+        if level not in _LEVELS:
+            raise InputError(
+                f"The tree experts have no level {level!r}",
+                expected=" or ".join(repr(name) for name in _LEVELS),
+            )
+        return _LEVELS[level]
+
+
+# Chosen on three surveys of 4,000 rows: see benchmarks/experts. Small trees have better log scores
+# than larger ones and cost less; on numbers the two are about even.
+_LEVELS = {
+    "quick": TreeSettings(
+        learning_rate=0.25,
+        max_rounds=40,
+        patience=3,
+        max_predictors=24,
+        max_classes=12,
+        max_bins=32,
+    ),
+    "full": TreeSettings(),
+}

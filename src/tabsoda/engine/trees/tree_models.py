@@ -1,0 +1,245 @@
+"""The tree models of a table: fitted, asked, saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from tabsoda._internal.randomness import numpy_generator
+from tabsoda.engine.trees.association import information
+from tabsoda.engine.trees.files import from_state, to_state
+from tabsoda.engine.trees.predictor_codes import PredictorCodes
+from tabsoda.engine.trees.question_model import (
+    LevelModel,
+    NumberModel,
+    Problem,
+    fit_levels,
+    fit_number,
+)
+from tabsoda.engine.trees.settings import TreeSettings
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.table import CodedTable
+
+# progress(done, total, what)
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeAnswers:
+    """What trees predict for some rows, by position of the question.
+
+    Attributes
+    ----------
+    probabilities : dict of int to ndarray of float64, shape (n_rows, n_levels)
+        For nominal and ordinal questions; each row sums to 1.
+    numbers : dict of int to ndarray of float64, shape (n_rows,)
+        For continuous questions.
+    """
+
+    probabilities: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+    numbers: dict[int, NDArray[np.float64]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModels:
+    """One gradient-boosted model per question, on the other answers as they stand.
+
+    A predictor that is missing stays missing, one that is skipped is a level of its own. Models
+    are plain arrays: one that was loaded predicts by the same code as one that was fitted.
+
+    Attributes
+    ----------
+    coding : PredictorCodes
+    models : dict of int to LevelModel or NumberModel
+        By position of the question.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> rng = np.random.default_rng(0)
+    >>> first = rng.integers(0, 2, 300)
+    >>> values = np.column_stack([first, np.where(rng.random(300) < 0.9, first, 1 - first)])
+    >>> columns = tuple(Column(n, ColumnKind.NOMINAL, (1, 2)) for n in "ab")
+    >>> table = CodedTable.from_values(columns, values.astype(float))
+    >>> models = TreeModels.fit(table, table.states.answered, TreeSettings(), seed=1,
+    ...                           columns=[1])
+    >>> answers = models.predict(table, np.flatnonzero(first == 1)[:1])
+    >>> bool(answers.probabilities[1][0, 1] > 0.8)
+    True
+    """
+
+    coding: PredictorCodes
+    models: dict[int, LevelModel | NumberModel]
+
+    @classmethod
+    def fit(
+        cls,
+        table: CodedTable,
+        visible: NDArray[np.bool_],
+        settings: TreeSettings,
+        seed: int,
+        *,
+        columns: list[int] | None = None,
+        row_weights: NDArray[np.float64] | None = None,
+        barred: NDArray[np.bool_] | None = None,
+        n_threads: int | None = None,
+        report: Progress | None = None,
+        events: EventLog | None = None,
+    ) -> TreeModels:
+        """Fit one model per question.
+
+        Parameters
+        ----------
+        table : CodedTable
+        visible : ndarray of bool, shape (n_rows, n_columns)
+            The answers that may be seen; others count as missing.
+        settings : TreeSettings
+        seed : int
+            The result depends on it and on nothing else that is random; not on the threads.
+        columns : list of int, optional
+            Positions of the questions to fit; by default those with a cell that is missing or not
+            visible.
+        row_weights : ndarray of float64, shape (n_rows,), optional
+            Rows of weight 0 are left out.
+        barred : ndarray of bool, shape (n_columns, n_columns), optional
+            True at (question, predictor) where the one's trees must not split on the other.
+        n_threads : int, optional
+            Models fitted side by side; by default one. Two pay from some 10,000 rows on: below,
+            most of the time is spent where Python lets one thread run alone.
+        report : callable, optional
+            Called as ``report(done, total, name)`` after each model.
+        events : EventLog, optional
+            Gets the questions with too few answers to be modelled.
+        """
+        visible = _checked_visible(table, visible)
+        coding = PredictorCodes.of(table, visible, settings)
+        codes = coding.encode(table, visible)
+        wanted = _wanted(table, visible, columns)
+        information_with = information(codes) if wanted else np.empty((0, 0))
+
+        # Looking for libraries takes as long as a small tree.
+        libraries = ThreadpoolController()
+
+        def fit_one(position: int) -> LevelModel | NumberModel:
+            rows = visible[:, position]
+            if row_weights is not None:
+                rows = rows & (row_weights > 0)
+            informative = information_with[:, position]
+            if barred is not None:
+                informative = np.where(barred[position], -np.inf, informative)
+            problem = Problem(
+                codes[rows],
+                _most_informative(informative, settings.max_predictors),
+                coding.native,
+                table.values[rows, position],
+                None if row_weights is None else row_weights[rows],
+                int(numpy_generator(seed, "tree expert", position).integers(2**31)),
+            )
+            column = table.columns[position]
+            # Threads within a model wait for one another at every node, and far too long where
+            # the cores are busy.
+            with libraries.limit(limits=1, user_api="openmp"):
+                if column.is_categorical:
+                    return fit_levels(problem, column.n_levels, settings)
+                return fit_number(problem, settings)
+
+        fitted = Parallel(n_jobs=n_threads or 1, prefer="threads", return_as="generator")(
+            delayed(fit_one)(position) for position in wanted
+        )
+        models = {}
+        for done, (position, model) in enumerate(zip(wanted, fitted, strict=True), start=1):
+            models[position] = model
+            name = table.names[position]
+            if events is not None and not model.trees.cut.size:
+                shown = int(visible[:, position].sum())
+                events.add(
+                    "train",
+                    "boosted trees predict the same answer for everybody",
+                    column=name,
+                    detail=f"{shown} answers, or none that other questions predict",
+                )
+            if report is not None:
+                report(done, len(wanted), name)
+        return cls(coding, models)
+
+    def predict(
+        self,
+        table: CodedTable,
+        rows: NDArray[np.int64],
+        cells: NDArray[np.bool_] | None = None,
+    ) -> TreeAnswers:
+        """Predict some rows, whatever the state of their cells.
+
+        Parameters
+        ----------
+        table : CodedTable
+            The same questions as in the fit; its answers are the predictors.
+        rows : ndarray of int64, shape (n_rows,)
+            Positions in the table.
+        cells : ndarray of bool, shape (n_rows, n_columns), optional
+            Of these rows, the cells to predict; all unless given. The others get 0.
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        codes = np.ascontiguousarray(self.coding.encode(table.rows(rows)).T)
+        answers = TreeAnswers()
+        for position, model in self.models.items():
+            kind = answers.probabilities if isinstance(model, LevelModel) else answers.numbers
+            if cells is None:
+                kind[position] = model.answer(codes)
+                continue
+            asked = np.flatnonzero(cells[:, position])
+            said = model.answer(np.ascontiguousarray(codes[:, asked]))
+            kind[position] = np.zeros((rows.size, *said.shape[1:]))
+            kind[position][asked] = said
+        return answers
+
+    def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what :meth:`from_state` needs: arrays, and content for JSON."""
+        return to_state(self.coding, self.models)
+
+    @classmethod
+    def from_state(
+        cls, arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]
+    ) -> TreeModels:
+        """Rebuild models from :meth:`to_state`; InputError where the state is damaged."""
+        return cls(*from_state(arrays, content))
+
+
+def _checked_visible(table: CodedTable, visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    visible = np.asarray(visible, dtype=bool)
+    if visible.shape != table.shape:
+        raise InputError(
+            "The mask of visible answers does not fit the table",
+            found=f"{visible.shape}",
+            expected=f"{table.shape}",
+        )
+    return visible & table.states.answered
+
+
+def _wanted(table: CodedTable, visible: NDArray[np.bool_], columns: list[int] | None) -> list[int]:
+    n_columns = len(table.columns)
+    if n_columns < 2:
+        return []
+    if columns is None:
+        return np.flatnonzero((~visible & ~table.states.skipped).any(axis=0)).tolist()
+    for position in columns:
+        if not 0 <= position < n_columns:
+            raise InputError(
+                "There is no such question to fit trees for",
+                found=f"position {position}",
+                expected=f"0 to {n_columns - 1}",
+            )
+    return sorted(set(columns))
+
+
+def _most_informative(information: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return the questions with the most information, in questionnaire order."""
+    ranked = np.argsort(-information, kind="stable")
+    return np.sort(ranked[np.isfinite(information[ranked])][:most])

@@ -1,0 +1,246 @@
+"""How much work each stage of the default engine is, counted before it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from tabsoda._internal.threads import Threads
+from tabsoda.cost.estimate import GPU_RATE, WorkPlan, stage_seconds, wall_seconds
+from tabsoda.cost.table_size import TableSize, count_coordinates
+from tabsoda.engine.network.training import schedule_of
+from tabsoda.engine.settings import EngineSettings
+from tabsoda.engine.trees.background_fit import fits_beside
+from tabsoda.engine.trees.settings import TreeSettings
+from tabsoda.schema.column import Column
+from tabsoda.table import CodedTable
+
+Counts = tuple[float, ...]
+# Regressions for draws go through so many rounds more before the first set.
+_FIRST_ROUNDS = 3
+# The report hides answers of so many respondents, and estimates numbers for fewer.
+_REPORT_ROWS = (2000, 500)
+# Held-out rows are blended so many at a time.
+_BLEND_ROWS = 2048
+_MAX_BLEND_ROWS = 20_000
+
+
+def work_plan(
+    size: TableSize,
+    settings: EngineSettings,
+    n_draws: int,
+    threads: Threads,
+    device: torch.device,
+    *,
+    fits: bool = True,
+    follows: bool = False,
+) -> WorkPlan:
+    """Count the work of a run.
+
+    Parameters
+    ----------
+    size : TableSize
+    settings : EngineSettings
+    n_draws : int
+    threads : Threads
+    device : torch.device
+    fits : bool
+        Whether a model is fitted first.
+    follows : bool
+        Whether draws follow rules: rows that depend on a missing gate are then drawn separately.
+    """
+    has_trees = settings.trees.effort != "none"
+    return WorkPlan(
+        stage_work(size, settings, n_draws, fits=fits, follows=follows),
+        memory_work(size, settings, n_draws),
+        size.cells,
+        fits and has_trees and fits_beside(size.cells, threads, device),
+    )
+
+
+def fit_shares(
+    table: CodedTable,
+    settings: EngineSettings,
+    threads: Threads,
+    device: torch.device,
+    *,
+    draws: bool,
+) -> dict[str, float]:
+    """Return how long the stages of a fit take relative to each other, in their order."""
+    plan = work_plan(TableSize.of(table), settings, int(draws), threads, device)
+    rate = GPU_RATE if device.type == "cuda" else None
+    waited = wall_seconds(stage_seconds(plan, 0.01, rate), plan, threads)
+    return {stage: waited[stage] for stage in ("training", "completing", "trees", "regressing")}
+
+
+def planned_threads(
+    settings: EngineSettings, columns: Sequence[Column], n_rows: int, device: torch.device
+) -> Threads:
+    """Plan the threads for a table; a GPU leaves the CPU little to do."""
+    on_cpu = device.type == "cpu"
+    return Threads.planned(step_operations(settings, columns, n_rows) if on_cpu else 0.0)
+
+
+def step_operations(settings: EngineSettings, columns: Sequence[Column], n_rows: int) -> float:
+    """Count the operations of one training step of one network."""
+    rows = min(n_rows, settings.training.batch_size)
+    return 6.0 * rows * network_products(count_coordinates(columns), settings)
+
+
+def network_products(n_coordinates: int, settings: EngineSettings) -> int:
+    """Count, approximately, the products per row of one pass through the network."""
+    width, depth = settings.network.width, settings.network.depth
+    if settings.network.name == "tokens":
+        return n_coordinates * width * (12 * depth * width + 16)
+    return width * (12 * n_coordinates + 2 * depth * width + 64)
+
+
+def memory_work(size: TableSize, settings: EngineSettings, n_draws: int) -> Counts:
+    """Count what memory is used for; see :class:`~tabsoda.cost.estimate.WorkPlan`."""
+    batch = min(size.rows, settings.training.batch_size)
+    tokens = size.columns if settings.network.name == "tokens" else 1
+    _, held_out = size.held_out(settings.training.held_out_share)
+    block = max(min(size.rows, settings.draws.block_rows), min(held_out, _BLEND_ROWS))
+    coded = size.rows * (size.coordinates + float(size.widths.sum()))
+    kept = tokens * settings.network.width * float(batch)
+    kept += 4.0 * network_products(size.coordinates, settings)
+    return (
+        1.0,
+        float(size.cells),
+        coded,
+        kept,
+        size.probabilities * block,
+        n_draws * size.n_missing,
+    )
+
+
+def stage_work(
+    size: TableSize,
+    settings: EngineSettings,
+    n_draws: int,
+    *,
+    fits: bool = True,
+    follows: bool = False,
+) -> dict[str, Counts]:
+    """Count the work of each stage of ``tabsoda impute``.
+
+    Parameters
+    ----------
+    size : TableSize
+    settings : Settings
+    n_draws : int
+    fits : bool
+        Whether a model is fitted first.
+    follows : bool
+        Whether draws follow rules: rows that depend on a missing gate are then drawn separately.
+    """
+    parts = 2 if follows else 1
+    work = {
+        "reading": (1.0, float(size.cells)),
+        "answering": _answering(size, settings, parts, fits),
+        "drawing": _times(n_draws, _draw(size, settings, size.n_missing, parts)),
+        "redrawing": _times(n_draws, _redraw(size, settings)),
+        "writing": (1.0, float(size.cells * (n_draws + 2))),
+        "reporting": (1.0, float(size.columns), float(size.cells), n_draws * size.n_missing),
+    }
+    if fits:
+        work |= {
+            "training": _training(size, settings),
+            "trees": _trees(size, settings),
+            "completing": _completing(size, settings),
+            "regressing": _regressing(size, settings, n_draws > 0),
+        }
+    return work
+
+
+def _times(factor: float, counts: Counts) -> Counts:
+    return tuple(factor * count for count in counts)
+
+
+def _pass(size: TableSize, settings: EngineSettings, calls: float, rows: float) -> Counts:
+    """Count calls of the network, cells read, products, and pairs of tokens that are compared."""
+    pairs = float(size.columns**2) if settings.network.name == "tokens" else 0.0
+    products = network_products(size.coordinates, settings)
+    return calls, rows * size.columns, 2.0 * rows * products, rows * pairs
+
+
+def _training(size: TableSize, settings: EngineSettings) -> Counts:
+    """Count as :func:`_pass` does; a step with gradients is three passes."""
+    batch_size, _, steps_per_epoch, max_epochs = schedule_of(settings).steps(size.rows)
+    calls, cells, products, pairs = _pass(size, settings, 1.0, batch_size)
+    times = settings.network.members * steps_per_epoch * max_epochs
+    return _times(times, (calls, cells, 3.0 * products, pairs))
+
+
+def _answering(size: TableSize, settings: EngineSettings, parts: int, fits: bool) -> Counts:
+    """Count what is predicted for point estimates, for the blend, and for the report."""
+    asked = [float(size.incomplete_rows)] * parts + [float(min(size.rows, n)) for n in _REPORT_ROWS]
+    if fits:
+        _, held_out = size.held_out(settings.training.held_out_share)
+        asked.append(min(held_out, _MAX_BLEND_ROWS))
+    passes = float(settings.network.members)
+    calls = passes * sum(math.ceil(rows / settings.draws.block_rows) for rows in asked)
+    # Rows are asked for once, in however many parts.
+    rows = sum(asked) - (parts - 1) * size.incomplete_rows
+    columns = float(size.columns * len(asked))
+    return (*_pass(size, settings, calls, passes * rows), rows * size.probabilities, columns)
+
+
+def _draw(size: TableSize, settings: EngineSettings, cells: float, parts: int) -> Counts:
+    """Count one draw of some missing cells from the network."""
+    groups = min(settings.draws.steps, size.columns)
+    # A group of columns is drawn in the rows that miss one of them.
+    return _pass(size, settings, parts * groups, min(cells, groups * size.rows))
+
+
+def _redraw(size: TableSize, settings: EngineSettings) -> Counts:
+    if settings.draws.method != "refitted":
+        return (0.0, 0.0, 0.0)
+    sweeps, predictors = settings.regressions.sweeps, _predictors(size, settings)
+    drawn = float((size.missing * size.classes).sum()) * predictors
+    calls = float(np.count_nonzero(size.missing))
+    return sweeps * calls, sweeps * drawn, size.incomplete_rows * float(size.widths.sum())
+
+
+def _predictors(size: TableSize, settings: EngineSettings) -> float:
+    """Return about how many predictors a column is regressed on."""
+    questions = min(settings.regressions.max_questions, max(size.columns - 1, 0))
+    return float(questions * size.widths.mean())
+
+
+def _trees(size: TableSize, settings: EngineSettings) -> Counts:
+    """Count models, and the cells that the trees of a round read; quick ones, then full ones."""
+    effort = settings.trees.effort
+    if effort == "none":
+        return (0.0, 0.0, 0.0, 0.0)
+    fitted = TreeSettings.named(effort)
+    trees = np.where(size.levels > 2, np.minimum(size.levels, fitted.max_classes), 1.0)
+    seen = trees * size.answered * min(max(size.columns - 1, 0), fitted.max_predictors)
+    counts = float(trees.sum()), float(seen.sum())
+    return (*counts, 0.0, 0.0) if effort == "quick" else (0.0, 0.0, *counts)
+
+
+def _completing(size: TableSize, settings: EngineSettings) -> Counts:
+    """Count what is done once with the whole table: code it, and draw what is held out."""
+    cells, _ = size.held_out(settings.training.held_out_share)
+    drawn: Counts = (0.0, 0.0, 0.0, 0.0)
+    if settings.regressions.sets or settings.regressions.point_sets:
+        drawn = _draw(size, settings, cells + size.n_missing, 1)
+    return (*drawn, float(size.cells), 1.0)
+
+
+def _regressing(size: TableSize, settings: EngineSettings, draws: bool) -> Counts:
+    """Count regressions, the products of one gradient of each, and of one Hessian."""
+    chosen = settings.regressions
+    rows = size.answered * min(1.0, chosen.max_rows / max(size.rows, 1))
+    incomplete = (size.missing > 0).astype(float)
+    # In the rounds before a set is kept, only incomplete columns are regressed.
+    rounds = chosen.sets * (chosen.rounds - 1) + (_FIRST_ROUNDS if chosen.sets else 0)
+    fits = (chosen.sets + rounds * incomplete) * draws + chosen.point_sets
+    predictors = _predictors(size, settings)
+    gradients = float((fits * rows * size.classes).sum()) * predictors
+    hessians = float((fits * rows).sum()) * predictors**2
+    return float(np.sum(fits * np.ones(size.columns))), gradients, hessians
