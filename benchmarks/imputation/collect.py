@@ -7,12 +7,11 @@ the first; cells that the study does not ask for are left out.
 """
 
 import argparse
-import json
 from pathlib import Path
 
-from tabsoda._internal.files import write_json
 from tabsoda.bench.studies.store import Store
 from tabsoda.bench.studies.study import MethodEntry, Study, load_study
+from tabsoda.bench.tables.results_file import read_results, write_results
 
 
 def main() -> None:
@@ -24,11 +23,7 @@ def main() -> None:
     cells: dict[str, dict] = {}
     failures: dict[str, dict] = {}
     for folder in options.folders:
-        document = (
-            json.loads(folder.read_text(encoding="utf-8"))
-            if folder.is_file()
-            else Store(folder).collect()
-        )
+        document = read_results(folder) if folder.is_file() else Store(folder).collect()
         for found, kept in ((document["cells"], cells), (document["failures"], failures)):
             for one in found:
                 kept.setdefault(repr(sorted(one["settings"].items(), key=str)), one)
@@ -36,7 +31,7 @@ def main() -> None:
     asked = [one for one in cells.values() if _is_asked(one, study)]
     left = [one for key, one in failures.items() if key not in cells and _is_asked(one, study)]
     content = {"study": study.model_dump(mode="json"), "cells": asked, "failures": left}
-    write_json(options.results, content)
+    write_results(options.results, content)
     print(f"{len(asked)} cells, {len(left)} failures are in {options.results}")
 
 

@@ -21,6 +21,7 @@ from tabsoda._internal.files import write_text
 from tabsoda.bench.tables.collected import group
 from tabsoda.bench.tables.paper_tables import miner_table
 from tabsoda.bench.tables.report import fill_page, study_tables, write_plots
+from tabsoda.bench.tables.results_file import read_results
 from tabsoda.bench.tables.table_formats import Entry, Table, write_all
 from tabsoda.errors import InputError
 
@@ -51,7 +52,7 @@ def main() -> None:
     if TWO_CORES.is_file():
         tables["two_cores"] = two_cores_table(json.loads(TWO_CORES.read_text(encoding="utf-8")))
     for path in sorted(RESULTS.glob("*.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_results(path)
         found = study_tables(document)
         if path.stem in ("standard", "many"):
             found["median"] = median_table(document["cells"])
