@@ -1,6 +1,7 @@
 # Two commands work on a bare machine with Python >= 3.11, pip and make:
 #   make demo    make test
 PYTHON ?= python3
+CODE := src tests benchmarks docs examples
 VENV ?= .venv
 BIN := $(VENV)/bin
 OUT ?= demo-out
@@ -41,15 +42,15 @@ test-all: $(READY) ## run every test, the slow ones too
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m ''
 
 check: $(READY)  ## format, lint, types, import order, quick tests
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(MAKE) test
 
 format: $(READY) ## reformat the code
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
 
 tables: $(READY) ## rebuild the tables and pictures of the documentation from results
 	$(BIN)/python benchmarks/imputation/make_tables.py

@@ -342,9 +342,7 @@ def test_rules_are_read_before_they_are_given(X):
 @pytest.mark.parametrize("scale", [1e120, -1e155, 1e307])
 def test_numbers_too_large_to_square_are_named(scale, X):
     frame = pd.DataFrame(X * [1.0, 1.0, scale], columns=["a", "b", "far"])
-    with pytest.raises(
-        InputError, match=r"Column 'far' holds a number that is too .*1e\+100"
-    ):
+    with pytest.raises(InputError, match=r"Column 'far' holds a number that is too .*1e\+100"):
         imputer(quality="fast").fit(frame)
 
 
