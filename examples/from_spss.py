@@ -15,13 +15,12 @@ if len(sys.argv) > 2:
 make_survey(n_rows=800, seed=1).write(folder, formats=("sav",))
 
 # The fifteen lines.
-from tabsoda import RuleSet, SkipMiner, TabSODAImputer, read_survey  # noqa: E402
+from tabsoda import TabSODAImputer, mine_rules, read_survey  # noqa: E402
 
 survey = read_survey(folder / "survey.sav")
 for event in survey.events:
     print(event.decision, event.column or "", event.detail)
-mined = SkipMiner().mine(survey.table)
-rules = RuleSet.from_mined(mined, survey.table.columns)
+rules = mine_rules(survey)
 print(*rules.sentences(), sep="\n")
 rules = rules.approve(note="read and agreed with the questionnaire")
 imputer = TabSODAImputer(description=survey.schema, rules=rules, settings=settings, random_state=1)

@@ -6,7 +6,7 @@ python examples/mining_and_review.py [FOLDER]
 import sys
 from pathlib import Path
 
-from tabsoda import RuleSet, SkipMiner, check, read_survey
+from tabsoda import RuleSet, check, mine_rules, read_survey
 from tabsoda.datasets import make_survey
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "example_output")
@@ -14,9 +14,9 @@ make_survey(n_rows=2000, seed=1).write(folder)
 survey = read_survey(folder / "survey.csv", folder / "survey.toml")
 
 # Which earlier answers lead past a question? Blanks alone tell.
-mined = SkipMiner().mine(survey.table)
-rules = RuleSet.from_mined(mined, survey.table.columns)
-print(f"{len(rules)} rules, {int(mined.states.skipped.sum()):,} blanks explained. The first five:")
+rules = mine_rules(survey)
+skipped = rules.apply(survey.table).skipped
+print(f"{len(rules)} rules, {int(skipped.sum()):,} blanks explained. The first five:")
 for rule in rules.rules[:5]:
     evidence = rule.evidence
     print(f"  {rules.sentence(rule)}")

@@ -42,6 +42,7 @@ def test_public_names():
         "__version__",
         "check",
         "load_result",
+        "mine_rules",
         "pool",
         "read_survey",
         "skip_metrics",

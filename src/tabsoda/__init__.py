@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tabsoda.settings import Settings
     from tabsoda.skips.checking import CheckResult, check
     from tabsoda.skips.miner import MinedSkips, SkipMiner
+    from tabsoda.skips.mining import mine_rules
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.skips.rules import Condition, SkipRule
     from tabsoda.skips.settings import MinerSettings
@@ -52,6 +53,7 @@ _HOMES = {
     "TabSODAImputer": "tabsoda.imputer",
     "check": "tabsoda.skips.checking",
     "load_result": "tabsoda.imputations.result_folder",
+    "mine_rules": "tabsoda.skips.mining",
     "pool": "tabsoda.analysis",
     "read_survey": "tabsoda.reading",
     "skip_metrics": "tabsoda.bench.metrics.skip_metrics",
@@ -84,6 +86,7 @@ __all__ = [
     "__version__",
     "check",
     "load_result",
+    "mine_rules",
     "pool",
     "read_survey",
     "skip_metrics",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tabsoda.em.engine import Engine
 from tabsoda.em.model_files import load_engine, save_engine
@@ -18,18 +15,20 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputer_files import KeptParts
-from tabsoda.imputer_input import check_names, prepare, unmasked
+from tabsoda.imputer_input import check_rules, prepare, unmasked
+from tabsoda.imputer_sklearn import SklearnImputer
 from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 from tabsoda.settings import Settings
+from tabsoda.skips.review_policy import ACCEPTED, FROM_MODEL, unreviewed
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
 
 
-class TabSODAImputer(TransformerMixin, BaseEstimator):
+class TabSODAImputer(SklearnImputer):
     """Imputes missing answers of a survey, and leaves skipped questions alone.
 
     The paper's variants: TabSODA is a skip mask (or skip codes, or rules) with any preset;
@@ -51,7 +50,11 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
     skips : {"given", "mine"}
         Take skips as given by codes, mask or rules; or mine the rules first.
     rules : RuleSet, optional
-        Routing rules to apply, to new rows too.
+        Routing rules to apply, to new rows too. Rules that nobody has reviewed are refused.
+    accept_unreviewed : bool
+        Apply rules without a review (``--accept-all`` on the command line); an event names them.
+        Mined rules are never reviewed: ``skips="mine"`` needs no acceptance, but records the same
+        event.
     gate_policy : {"follow", "keep"}
         What becomes of questions that hang on a missing answer, where rules are known. "follow":
         each draw imputes the gate first, and then skips or imputes what hangs on it, by the
@@ -105,6 +108,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         description: Any = None,
         skips: str = "given",
         rules: Any = None,
+        accept_unreviewed: bool = False,
         gate_policy: str = "follow",
         n_imputations: int = 5,
         random_state: int = 0,
@@ -116,6 +120,7 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
         self.description = description
         self.skips = skips
         self.rules = rules
+        self.accept_unreviewed = accept_unreviewed
         self.gate_policy = gate_policy
         self.n_imputations = n_imputations
         self.random_state = random_state
@@ -159,12 +164,14 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
                 "The parameter skips='mine' looks for rules, but rules are given already",
                 next_step="Leave out skips='mine', or leave out rules",
             )
+        if self.rules is not None:
+            check_rules(self.rules, accepted=self.accept_unreviewed)
         X = unmasked(X)
         is_named = self._validate(X, reset=True)
         prepared = prepare(X, self.description, skip_mask, None if self._mines else self.rules)
         if not is_named and prepared.survey is not None:
             self._take_names(prepared.survey.frame.columns)
-        self.rules_ = self.rules
+        self.rules_, self._is_loaded = self.rules, False
         if self._mines:
             prepared, self.rules_ = prepared.mined(report)
         self.engine_ = Engine.fit(
@@ -242,7 +249,8 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             )
         X = unmasked(X)
         self._validate(X, reset=False)
-        prepared = prepare(X, self.schema_, skip_mask, self.rules_)
+        how = FROM_MODEL if self._is_loaded else ACCEPTED
+        prepared = prepare(X, self.schema_, skip_mask, self.rules_, how)
         check_policy(self.gate_policy)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
         prepared, cells, routing = gates.impute(
@@ -259,24 +267,6 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             EventLog(list(dict.fromkeys([*self.events_, *prepared.events, *decided]))),
             routing,
         )
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the column names; they are those that went in."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        if input_features is not None:
-            given = np.asarray(input_features, dtype=object)
-            if names is not None and not np.array_equal(given, names):
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if given.shape != (self.n_features_in_,):
-                raise ValueError(
-                    f"input_features should have length equal to number of features "
-                    f"({self.n_features_in_}), got {given.size}"
-                )
-            return given
-        if names is not None:
-            return np.asarray(names, dtype=object)
-        return np.array([f"x{number}" for number in range(self.n_features_in_)], dtype=object)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder of safetensors and JSON."""
@@ -309,12 +299,14 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
             description=kept.schema,
             skips=kept.skips,
             rules=kept.rules if kept.skips == "given" else None,
+            # Whoever saved the model accepted its rules.
+            accept_unreviewed=kept.rules is not None and bool(unreviewed(kept.rules)),
             gate_policy=kept.gate_policy,
             n_imputations=kept.n_imputations,
             random_state=engine.model.seed,
             device=device,
         )
-        imputer.engine_ = engine
+        imputer.engine_, imputer._is_loaded = engine, True
         imputer.schema_, imputer.rules_ = kept.schema, kept.rules
         imputer.routes_ = kept.routes
         imputer.n_features_in_ = kept.n_features
@@ -338,50 +330,6 @@ class TabSODAImputer(TransformerMixin, BaseEstimator):
     @property
     def _mines(self) -> bool:
         return self.skips == "mine"
-
-    def _plain_array(self, reset: bool) -> bool:
-        return (self.description if reset else self.schema_) is None
-
-    def _take_names(self, names: Sequence[str]) -> None:
-        """Remember the columns as scikit-learn does for a frame."""
-        self.n_features_in_ = len(names)
-        self.feature_names_in_ = np.array(names, dtype=object)
-
-    def _validate(self, X: Any, *, reset: bool) -> bool:
-        """Let scikit-learn check names and number of columns of arrays and frames.
-
-        Returns False for files and surveys, which it does not know.
-        """
-        if not hasattr(X, "shape") and not isinstance(X, list | tuple):
-            return False
-        if not hasattr(X, "columns") and not hasattr(X, "column_names"):
-            # Described arrays may hold texts; the description says what is allowed.
-            dtype = np.float64 if self._plain_array(reset) else None
-            X = check_array(
-                X, dtype=dtype, ensure_all_finite="allow-nan", estimator=self, input_name="X"
-            )
-        else:
-            check_names(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return True
-
-    def _as_output(self, table: Any) -> Any:
-        """Give the frame library that ``set_output`` asks for; scikit-learn wraps arrays itself."""
-        config = getattr(self, "_sklearn_output_config", {})
-        wanted = config.get("transform", get_config()["transform_output"])
-        if isinstance(table, np.ndarray) or wanted == "default":
-            return table
-        from tabsoda.reading.frame_libraries import in_library
-
-        return in_library(table, wanted)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inputs = tags.input_tags
-        inputs.allow_nan = inputs.categorical = inputs.string = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.non_deterministic = False
-        return tags
 
     @property
     def schema(self) -> Schema | None:

@@ -55,31 +55,42 @@ class PreparedTable:
         survey = None if self.survey is None else self.survey.with_states(states)
         return replace(self, table=self.table.with_states(states), survey=survey)
 
-    def with_rules(self, rules: Any) -> PreparedTable:
-        """Return the table with what rules skip marked."""
-        if not hasattr(rules, "apply"):
-            raise InputError(
-                "The parameter rules is not usable",
-                found=type(rules).__name__,
-                expected="a RuleSet",
-                next_step="Read a file of rules by RuleSet.from_toml",
-            )
-        known = self.table.states.skipped
-        return replace(self.with_states(rules.apply(self.table)), known_skips=known)
+    def with_rules(self, rules: Any, how: str | None = None) -> PreparedTable:
+        """Return the table with what rules skip marked, and record it.
 
-    def mined(self, report: Callable[[int, int, str], None] | None) -> tuple[PreparedTable, Any]:
+        Parameters
+        ----------
+        rules : RuleSet
+        how : str, optional
+            Why rules without a review are applied; accepted by default.
+        """
+        from tabsoda.skips.review_policy import ACCEPTED, apply_rules
+
+        known = self.table.states.skipped
+        states = apply_rules(self.table, rules, self.events, how or ACCEPTED)
+        return replace(self.with_states(states), known_skips=known)
+
+    def mined(self, progress: Callable[[int, int, str], None] | None) -> tuple[PreparedTable, Any]:
         """Mine the routing rules, and return the table under the mined states with the rules."""
-        from tabsoda._version import __version__
-        from tabsoda.skips.miner import SkipMiner
-        from tabsoda.skips.rule_set import Provenance, RuleSet
+        from tabsoda.skips.mining import mine_rules
 
-        found = SkipMiner().mine(self.table, report)
-        source = "" if self.survey is None else self.survey.source
-        origin = Provenance(source, self.table.shape[0], "purity", __version__)
-        self.events.extend(found.events)
-        rules = RuleSet.from_mined(found, self.table.columns, origin)
-        known = self.table.states.skipped
-        return replace(self.with_states(found.states), known_skips=known), rules
+        rules = mine_rules(self.survey or self.table, events=self.events, progress=progress)
+        self.events.add("skips", "rules mined", detail=f"{len(rules)} rules")
+        return self.with_rules(rules), rules
+
+
+def check_rules(rules: Any, *, accepted: bool) -> None:
+    """Raise where rules are not a rule set, or not reviewed and not accepted as they are."""
+    from tabsoda.skips.review_policy import require_review
+
+    if not hasattr(rules, "apply"):
+        raise InputError(
+            "The parameter rules is not usable",
+            found=type(rules).__name__,
+            expected="a RuleSet",
+            next_step="Read a file of rules by RuleSet.from_toml",
+        )
+    require_review(rules, accepted=accepted)
 
 
 def check_names(frame: Any) -> None:
@@ -117,7 +128,9 @@ def _is_blank(value: Any) -> bool:
         return True
 
 
-def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTable:
+def prepare(
+    X: Any, description: Any, skip_mask: Any, rules: Any, how: str | None = None
+) -> PreparedTable:
     """Read whatever was given and settle the state of every cell.
 
     Parameters
@@ -129,6 +142,8 @@ def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTab
         Added to the skips that codes tell.
     rules : RuleSet or None
         Applied last.
+    how : str, optional
+        As in :meth:`PreparedTable.with_rules`.
     """
     if isinstance(X, PreparedTable):
         return X
@@ -145,7 +160,7 @@ def prepare(X: Any, description: Any, skip_mask: Any, rules: Any) -> PreparedTab
     else:
         prepared = _from_array(X, skip_mask)
     if rules is not None:
-        prepared = prepared.with_rules(rules)
+        prepared = prepared.with_rules(rules, how)
     return prepared
 
 

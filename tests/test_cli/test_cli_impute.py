@@ -155,7 +155,7 @@ def test_mined_rules_are_used_only_when_accepted(survey, tmp_path, capsys):
     events = json.loads(capsys.readouterr().out)["events"]
     mined = next(e for e in events if e["decision"] == "rules mined")["detail"].split()[0]
     event = next(e for e in events if e["decision"] == "unreviewed rules applied")
-    assert event["detail"].startswith(f"{mined} of {mined} rules, accepted by --accept-all: r0")
+    assert event["detail"].startswith(f"{mined} of {mined} rules, accepted without review: r0")
 
 
 def test_mask_and_rules_add_up(survey, tmp_path, capsys):

@@ -131,7 +131,7 @@ def test_skips_of_a_draw_are_written_as_the_file_writes_skips():
     rules = RuleSet(
         tuple(SkipRule(f"r{t}", t, ((Condition("ever", (2,)),),)) for t in ("often", "age")),
         columns,
-    )
+    ).approve()
     generator = np.random.default_rng(0)
     ever = generator.integers(1, 3, size=120)
     often = np.where(ever == 2, -1, generator.integers(1, 4, size=120))

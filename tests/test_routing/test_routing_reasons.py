@@ -54,7 +54,7 @@ def _rules(reasons):
         Column("why_not", ColumnKind.NOMINAL, (1, 2, 3)),
     )
     condition = Condition("owner", (YES,), reasons=reasons)
-    return RuleSet((SkipRule("r1", "why_not", ((condition,),)),), columns)
+    return RuleSet((SkipRule("r1", "why_not", ((condition,),)),), columns).approve()
 
 
 @pytest.mark.parametrize(

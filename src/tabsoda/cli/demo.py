@@ -12,7 +12,6 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tabsoda._internal.files import atomic_path, write_text
-from tabsoda._version import __version__
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.rule_text import columns, paragraph
 from tabsoda.cli.whole_numbers import WHOLE
@@ -158,17 +157,12 @@ def mine_step(run: Demo) -> Section:
     """Find the routing from the blanks alone."""
     import polars as pl
 
-    from tabsoda.skips.miner import SkipMiner
-    from tabsoda.skips.rule_set import Provenance, RuleSet
-    from tabsoda.skips.settings import MinerSettings
+    from tabsoda.skips.mining import mine_survey
 
-    table, settings = run.survey.table, MinerSettings.preset("default")
+    table = run.survey.table
     with progress("Mining") as report:
-        mined = SkipMiner(settings, screen="purity").mine(table, report)
-    origin = Provenance(
-        run.survey.source, table.shape[0], "purity", __version__, settings.to_dict()["purity"]
-    )
-    run.rules = RuleSet.from_mined(mined, table.columns, origin)
+        result = mine_survey(run.survey, progress=report)
+    run.rules, mined = result.rules, result.mined
     run.survey = run.survey.with_states(mined.states)
     run.rules.to_toml(run.folder / "rules.toml")
     skipped = mined.states.skipped

@@ -29,14 +29,17 @@ N_DRAWS = 5
 def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
     """Impute in the quickest quality, and write what ``tabsoda impute`` writes, report included."""
     from tabsoda.cli.impute_outputs import write_outputs
-    from tabsoda.cli.impute_rules import record_unreviewed
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.reporting.report import PAGE, write_report
 
     folder.mkdir(exist_ok=True)
-    record_unreviewed(survey, rules, "as it is a demo")
     imputer = TabSODAImputer(
-        quality=QUALITY, settings=SETTINGS, rules=rules, random_state=1, n_imputations=N_DRAWS
+        quality=QUALITY,
+        settings=SETTINGS,
+        rules=rules,
+        accept_unreviewed=True,
+        random_state=1,
+        n_imputations=N_DRAWS,
     )
     start = time.perf_counter()
     with progress("Fitting") as report:

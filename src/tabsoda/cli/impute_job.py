@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tabsoda._internal.files import file_hash
 from tabsoda._internal.write_errors import keeping_in
 from tabsoda.cli.console import progress
-from tabsoda.cli.impute_rules import apply_rules, mine_rules, require_review
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.imputer_input import PreparedTable
     from tabsoda.skips.rule_set import RuleSet
+    from tabsoda.survey import Survey
 
 
 @dataclass
@@ -54,6 +54,7 @@ class Job:
         """Read the files, settle what is a skip, and make the imputer."""
         from tabsoda.imputer import TabSODAImputer
         from tabsoda.reading import read_survey
+        from tabsoda.skips.review_policy import ACCEPTED, FROM_MODEL, apply_rules
 
         if self.model is not None:
             self.imputer = TabSODAImputer.load(self.model, self.device)
@@ -75,17 +76,29 @@ class Job:
         )
         self.known_skips = source.states.skipped
         if self.rules is not None:
-            source = apply_rules(source, self.rules, from_model="rules" not in self.inputs)
+            how = ACCEPTED if "rules" in self.inputs else FROM_MODEL
+            source = source.with_states(apply_rules(source.table, self.rules, source.events, how))
         if self.options.get("mine"):
-            source, self.rules = mine_rules(source)
+            source = self._mine(source)
         self.source = source
+
+    def _mine(self, source: Survey) -> Survey:
+        """Mine the rules, and mark what they skip."""
+        from tabsoda.skips.mining import mine_rules
+        from tabsoda.skips.review_policy import apply_rules
+
+        with progress("Mining") as report:
+            self.rules = mine_rules(source, events=source.events, progress=report)
+        source.events.add("skips", "rules mined", detail=f"{len(self.rules)} rules")
+        return source.with_states(apply_rules(source.table, self.rules, source.events))
 
     def reviewed_rules(self, path: Path) -> RuleSet:
         """Read rules that somebody looked at, or that are accepted as they are."""
+        from tabsoda.skips.review_policy import require_review
         from tabsoda.skips.rule_set import RuleSet
 
         rules = RuleSet.from_toml(path)
-        require_review(rules, str(path), accept_all=self.options["accept_all"])
+        require_review(rules, accepted=self.options["accept_all"], file=str(path))
         return rules
 
     def followed_rules(self) -> RuleSet | None:
@@ -104,6 +117,7 @@ class Job:
             quality=self.options["quality"] or "balanced",
             preset=self.options["preset"],
             settings=changes,
+            accept_unreviewed=self.options["accept_all"],
             random_state=self.options["seed"],
             device=self.device,
         )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tabsoda._version import __version__
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.outputs import Writer, check_outputs, write_together
 from tabsoda.cli.rule_text import (
@@ -24,14 +23,13 @@ from tabsoda.cli.rule_text import (
 )
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.skips.rule_set import Provenance, RuleSet
+from tabsoda.skips.rule_set import RuleSet
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tabsoda.survey import Survey
-    from tabsoda.table import CodedTable
 
 _RULES_SHOWN = 40
 _GRAPHS = (".json", ".mmd", ".dot")
@@ -103,7 +101,7 @@ def mine(
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.reading import read_survey
     from tabsoda.reading.skip_masks import load_mask
-    from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.mining import mine_survey
     from tabsoda.skips.settings import MinerSettings
 
     settings = MinerSettings.preset(preset)
@@ -114,40 +112,24 @@ def mine(
         truth = load_mask(reference, names, n_rows, all_names=source.schema.names)
         # Raises where the reference calls an answered cell skipped.
         source.states.with_skips(truth)
-    miner = SkipMiner(settings, screen=screen)
     with progress("Mining") as report:
-        mined = miner.mine(source.table if truth is None else _without_skips(source.table), report)
-    found = mined.explained
-    if truth is not None:
-        # The rules file holds the counts that tabsoda check finds.
-        mined = miner.recount(mined, source.table)
-    rules = RuleSet.from_mined(
-        mined,
-        source.table.columns,
-        Provenance(
-            source.source or data.name,
-            n_rows,
-            screen,
-            __version__,
-            settings.to_dict()[screen],
-        ),
-    )
+        found = mine_survey(
+            source,
+            settings,
+            screen=screen,
+            ignore_known_skips=truth is not None,
+            progress=report,
+        )
+    rules, mined = found.rules, found.mined
     events = EventLog([*source.events, *mined.events])
     result = _summary(rules, source, mined.explained)
     if truth is not None:
-        result["reference"] = skip_metrics(found, truth, ~source.states.answered)
+        result["reference"] = skip_metrics(found.found, truth, ~source.states.answered)
     write_together(_writers(rules, mined.states.skipped, names, output_file, mask, graph))
     if as_json:
         emit_json(result | {"rules": rules.table(), "events": events.to_dicts()})
     else:
         _show(result, rules, events, output_file)
-
-
-def _without_skips(table: CodedTable) -> CodedTable:
-    """Return the table with known skips as blanks."""
-    import numpy as np
-
-    return table.with_states(table.states.with_skips(np.zeros(table.shape, dtype=bool)))
 
 
 def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:

@@ -59,10 +59,10 @@ def fit_together(
         auto, cpu or cuda.
     """
     from tabsoda._internal.files import refuse_to_overwrite
-    from tabsoda.cli.impute_rules import require_review
     from tabsoda.cli.impute_settings import parse_settings
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.scale.training_group import training_group
+    from tabsoda.skips.review_policy import require_review
     from tabsoda.skips.rule_set import RuleSet
 
     refuse_to_overwrite(model, force=False)
@@ -71,7 +71,7 @@ def fit_together(
     )
     if rules is not None:
         imputer.rules = RuleSet.from_toml(rules)
-        require_review(imputer.rules, str(rules), accept_all=False)
+        require_review(imputer.rules, accepted=False, file=str(rules))
     prepared = _prepared(data, survey, skip_mask, fit_rows, seed)
     if imputer.rules is not None:
         prepared = prepared.with_rules(imputer.rules)
