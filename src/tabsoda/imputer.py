@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tabsoda.em.engine import Engine
@@ -15,14 +17,22 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputer_files import KeptParts
-from tabsoda.imputer_input import check_rules, prepare, unmasked
+from tabsoda.imputer_input import read_input, unmasked
+from tabsoda.imputer_parameters import checked_parameters
 from tabsoda.imputer_sklearn import SklearnImputer
 from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 from tabsoda.settings import Settings
-from tabsoda.skips.review_policy import ACCEPTED, FROM_MODEL, unreviewed
+from tabsoda.skips.review_policy import (
+    ACCEPTED,
+    FROM_MODEL,
+    apply_rules,
+    mine_and_apply,
+    unreviewed,
+)
+from tabsoda.survey import Survey
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
@@ -152,31 +162,16 @@ class TabSODAImputer(SklearnImputer):
         report : callable, optional
             Called as ``report(done, total, what)`` while the fit runs.
         """
-        self.settings_for(1, 1)
-        seed = _checked_seed(self.random_state)
-        if self.skips not in ("given", "mine"):
-            raise InputError(
-                "The parameter skips is not known", found=repr(self.skips), expected="given, mine"
-            )
-        check_policy(self.gate_policy)
-        if self._mines and self.rules is not None:
-            raise InputError(
-                "The parameter skips='mine' looks for rules, but rules are given already",
-                next_step="Leave out skips='mine', or leave out rules",
-            )
-        if self.rules is not None:
-            check_rules(self.rules, accepted=self.accept_unreviewed)
+        seed = checked_parameters(self)
         X = unmasked(X)
         is_named = self._validate(X, reset=True)
-        prepared = prepare(X, self.description, skip_mask, None if self._mines else self.rules)
-        if not is_named and prepared.survey is not None:
-            self._take_names(prepared.survey.frame.columns)
-        self.rules_, self._is_loaded = self.rules, False
-        if self._mines:
-            prepared, self.rules_ = prepared.mined(report)
+        survey = self._under_rules(read_input(X, self.description, skip_mask), report)
+        if not is_named and not survey.is_array:
+            self._take_names(survey.frame.columns)
+        self.rules_, self._is_loaded = survey.rules if self.skips == "mine" else self.rules, False
         self.engine_ = Engine.fit(
-            prepared.table,
-            self.settings_for(*prepared.table.shape),
+            survey.table,
+            self.settings_for(*survey.table.shape),
             seed=seed,
             device=self.device,
             row_weights=sample_weight,
@@ -185,11 +180,11 @@ class TabSODAImputer(SklearnImputer):
         )
         self.routes_ = None
         if self.rules_ is not None and self.gate_policy == "follow":
-            self.routes_ = RouteModels.fit(prepared.table, self.rules_)
-        self.schema_ = None if prepared.survey is None else prepared.survey.schema
+            self.routes_ = RouteModels.fit(survey.table, self.rules_)
+        self.schema_ = None if survey.is_array else survey.schema
         self.settings_ = self.engine_.model.settings.to_dict()
         self.history_ = self.engine_.history
-        self.events_ = EventLog([*prepared.events, *self.engine_.events])
+        self.events_ = EventLog([*survey.events, *self.engine_.events])
         return self
 
     def fit_transform(self, X: Any, y: None = None, *, skip_mask: Any = None, **fit: Any) -> Any:
@@ -242,31 +237,88 @@ class TabSODAImputer(SklearnImputer):
             Folder for finished draws: the same call, made again, does not repeat them.
         """
         check_is_fitted(self)
+        X = unmasked(X)
+        self._validate(X, reset=False)
+        survey = self._under_own_rules(read_input(X, self.schema_, skip_mask))
+        return self.impute_survey(survey, m, checkpoint=checkpoint, report=report)
+
+    def impute_survey(
+        self,
+        survey: Survey,
+        m: int | None = None,
+        *,
+        occurrences: NDArray[np.int64] | None = None,
+        checkpoint: str | Path | None = None,
+        report: Report | None = None,
+    ) -> Imputations:
+        """Impute a survey whose states are settled, as :meth:`prepare` returns it.
+
+        Parameters
+        ----------
+        survey : Survey
+        m, checkpoint, report
+            As in :meth:`impute`.
+        occurrences : ndarray of int64, shape (n_rows,), optional
+            How many rows equal to each come before it, where these rows are part of a larger
+            table; draws of equal rows differ by it.
+        """
         n_draws = self.n_imputations if m is None else m
         if not isinstance(n_draws, int | np.integer) or n_draws < 0:
             raise InputError(
                 "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
             )
-        X = unmasked(X)
-        self._validate(X, reset=False)
-        how = FROM_MODEL if self._is_loaded else ACCEPTED
-        prepared = prepare(X, self.schema_, skip_mask, self.rules_, how)
         check_policy(self.gate_policy)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
-        prepared, cells, routing = gates.impute(
-            self.engine_, prepared, int(n_draws), report, decided, checkpoint
+        survey, cells, routing = gates.impute(
+            self.engine_,
+            survey,
+            int(n_draws),
+            report,
+            decided,
+            checkpoint=checkpoint,
+            occurrences=occurrences,
         )
+        # Rules are applied anew where the result's survey is imputed again.
+        given = None if survey.is_array else replace(survey, rules=None, known_skips=None)
         return Imputations(
-            prepared.table,
+            survey.table,
             cells,
-            prepared.survey,
-            prepared.original,
+            given,
+            survey.original,
             self.settings_,
             self.history_,
-            # The table that was fitted tells its own events a second time.
-            EventLog(list(dict.fromkeys([*self.events_, *prepared.events, *decided]))),
+            # The events of the fitted table come again with the imputed one.
+            EventLog(list(dict.fromkeys([*self.events_, *survey.events, *decided]))),
             routing,
         )
+
+    def prepare(self, X: Any, *, skip_mask: Any = None, report: Report | None = None) -> Survey:
+        """Read a table and settle the state of every cell, as :meth:`fit` or :meth:`impute` would.
+
+        What it returns can be given to both, which then repeat nothing.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey
+        skip_mask, report
+            As in :meth:`fit`. Before the fit, rules are mined here where ``skips="mine"``.
+        """
+        if hasattr(self, "engine_"):
+            return self._under_own_rules(read_input(X, self.schema_, skip_mask))
+        checked_parameters(self)
+        return self._under_rules(read_input(X, self.description, skip_mask), report)
+
+    def _under_rules(self, survey: Survey, report: Report | None) -> Survey:
+        """Apply the rules of the parameters, or mine them, before a fit."""
+        if self.skips == "mine":
+            return survey if survey.rules is not None else mine_and_apply(survey, report)
+        return survey if self.rules is None else apply_rules(survey, self.rules)
+
+    def _under_own_rules(self, survey: Survey) -> Survey:
+        """Apply the rules of the fitted model."""
+        if self.rules_ is None:
+            return survey
+        return apply_rules(survey, self.rules_, FROM_MODEL if self._is_loaded else ACCEPTED)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder of safetensors and JSON."""
@@ -328,21 +380,7 @@ class TabSODAImputer(SklearnImputer):
         return settings_for(self.preset or self.quality, n_rows, n_columns, self.settings)
 
     @property
-    def _mines(self) -> bool:
-        return self.skips == "mine"
-
-    @property
     def schema(self) -> Schema | None:
         """The description that was used; None for plain arrays."""
         check_is_fitted(self)
         return self.schema_
-
-
-def _checked_seed(seed: Any) -> int:
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-        return int(seed)
-    raise InputError(
-        "The parameter random_state is not usable",
-        found=repr(seed),
-        expected="a whole number, because noise is keyed by it",
-    )

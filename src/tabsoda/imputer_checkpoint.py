@@ -9,7 +9,7 @@ from pathlib import Path
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputer import TabSODAImputer
-from tabsoda.imputer_input import PreparedTable
+from tabsoda.survey import Survey
 
 # The folder of the model within that of the checkpoint.
 KEPT_MODEL = "model"
@@ -31,14 +31,14 @@ def save_whole(imputer: TabSODAImputer, folder: Path, checkpoint: Path) -> None:
         (Path(place) / "model").replace(folder)
 
 
-def load_kept(folder: Path, table: PreparedTable, device: str) -> TabSODAImputer | None:
+def load_kept(folder: Path, survey: Survey, device: str) -> TabSODAImputer | None:
     """Return the imputer that an earlier start of the same run fitted; None where there is none.
 
     Parameters
     ----------
     folder : Path
         As :func:`save_whole` wrote it.
-    table : PreparedTable
+    survey : Survey
         What is imputed. Its events come first in those of the imputer, as after a fit.
     device : str
     """
@@ -47,9 +47,9 @@ def load_kept(folder: Path, table: PreparedTable, device: str) -> TabSODAImputer
     try:
         imputer = TabSODAImputer.load(folder, device)
     except InputError as error:
-        table.events.add("train", "kept model not used", detail=str(error))
+        survey.events.add("train", "kept model not used", detail=str(error))
         return None
-    imputer.events_ = EventLog([*table.events, *imputer.engine_.events])
+    imputer.events_ = EventLog([*survey.events, *imputer.engine_.events])
     version = json.loads((folder / "model.json").read_text(encoding="utf-8"))["tabsoda"]
     imputer.events_.add("train", "resumed", detail=f"after the fit, made by tabsoda {version}")
     return imputer

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda._internal.files import file_hash
 from tabsoda.events import EventLog
 from tabsoda.schema.schema import Schema
 from tabsoda.states.cell_states import CellStates
@@ -17,15 +19,29 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+@dataclass(frozen=True)
+class InputFile:
+    """A file as it was when it was read."""
+
+    path: Path
+    sha256: str
+
+    @classmethod
+    def of(cls, path: str | Path) -> InputFile:
+        """Return a file with the hash of its present content."""
+        return cls(Path(path), file_hash(Path(path)))
+
+
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What :func:`tabsoda.read_survey` returns.
+    """What :func:`tabsoda.read_survey` returns, and what is mined, imputed and exported.
 
     Attributes
     ----------
     frame : polars.DataFrame
         Every column of the file with its values as published; special codes included, except
-        that Stata and SAS letters (``.a``) are null here and kept in ``tags``.
+        that Stata and SAS letters (``.a``) are null here and kept in ``tags``. None for a plain
+        array of numbers.
     schema : Schema
         The meaning of every column. ``schema.questions`` are the ones mined and imputed.
     table : CodedTable
@@ -36,6 +52,16 @@ class Survey:
         Decisions taken while reading and describing.
     source : str
         The file's name, for messages; empty for a frame.
+    files : dict of str to InputFile
+        The files that were read: ``"data"``, ``"survey"``, ``"codebook"``, ``"skip_mask"``.
+    unlisted : {"error", "missing"}
+        How values that the description does not list were read.
+    original : frame, array or None
+        What was put in, where it was a frame, a described array or an array of float32.
+    rules : RuleSet or None
+        The rules that were applied to ``table``, where any were.
+    known_skips : ndarray of bool, shape (n_rows, n_columns), or None
+        Skips known before rules were applied, from codes or a mask; None where no rules were.
     """
 
     frame: pl.DataFrame
@@ -44,6 +70,21 @@ class Survey:
     tags: dict[str, NDArray[np.object_]] = field(default_factory=dict)
     events: EventLog = field(default_factory=EventLog)
     source: str = ""
+    files: dict[str, InputFile] = field(default_factory=dict)
+    unlisted: str = "error"
+    original: Any = None
+    rules: Any = None
+    known_skips: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of_array(cls, table: CodedTable, original: Any = None) -> Survey:
+        """Return a survey of a plain array, which has no frame."""
+        return cls(None, Schema(table.columns), table, original=original)  # type: ignore[arg-type]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether this is a plain array of numbers, without values as published."""
+        return self.frame is None
 
     @property
     def states(self) -> CellStates:
@@ -52,14 +93,11 @@ class Survey:
 
     def with_states(self, states: CellStates) -> Survey:
         """Return the same survey under other states."""
-        return Survey(
-            self.frame,
-            self.schema,
-            self.table.with_states(states),
-            self.tags,
-            self.events,
-            self.source,
-        )
+        return replace(self, table=self.table.with_states(states))
+
+    def with_own_events(self) -> Survey:
+        """Return the same survey with a copy of its events, to add more."""
+        return replace(self, events=EventLog([*self.events]))
 
     def _repr_html_(self) -> str:
         from tabsoda._internal.notebook import survey_html

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tabsoda.em.cost import Cost
     from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
-    from tabsoda.imputer_input import PreparedTable
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
 
@@ -54,7 +53,7 @@ class Job:
         """Read the files, settle what is a skip, and make the imputer."""
         from tabsoda.imputer import TabSODAImputer
         from tabsoda.reading import read_survey
-        from tabsoda.skips.review_policy import ACCEPTED, FROM_MODEL, apply_rules
+        from tabsoda.skips.review_policy import ACCEPTED, FROM_MODEL, apply_rules, mine_and_apply
 
         if self.model is not None:
             self.imputer = TabSODAImputer.load(self.model, self.device)
@@ -77,20 +76,12 @@ class Job:
         self.known_skips = source.states.skipped
         if self.rules is not None:
             how = ACCEPTED if "rules" in self.inputs else FROM_MODEL
-            source = source.with_states(apply_rules(source.table, self.rules, source.events, how))
+            source = apply_rules(source, self.rules, how)
         if self.options.get("mine"):
-            source = self._mine(source)
+            with progress("Mining") as report:
+                source = mine_and_apply(source, report)
+            self.rules = source.rules
         self.source = source
-
-    def _mine(self, source: Survey) -> Survey:
-        """Mine the rules, and mark what they skip."""
-        from tabsoda.skips.mining import mine_rules
-        from tabsoda.skips.review_policy import apply_rules
-
-        with progress("Mining") as report:
-            self.rules = mine_rules(source, events=source.events, progress=report)
-        source.events.add("skips", "rules mined", detail=f"{len(self.rules)} rules")
-        return source.with_states(apply_rules(source.table, self.rules, source.events))
 
     def reviewed_rules(self, path: Path) -> RuleSet:
         """Read rules that somebody looked at, or that are accepted as they are."""
@@ -166,10 +157,8 @@ class Job:
         The fitted model and every finished draw are kept in the checkpoint's folder: the same
         command, run again, goes on after them.
         """
-        from tabsoda.imputer_input import PreparedTable
-
         # The states are settled; the rules say what follows from a drawn gate, and in new rows.
-        table = PreparedTable.settled(self.source, None if self.rules is None else self.known_skips)
+        table = self.source
         start = time.perf_counter()
         try:
             with keeping_in(checkpoint.parent):
@@ -187,7 +176,7 @@ class Job:
             raise
         return result, time.perf_counter() - start
 
-    def _fit(self, table: PreparedTable, checkpoint: Path) -> None:
+    def _fit(self, table: Survey, checkpoint: Path) -> None:
         """Fit the imputer, or load what an earlier start of the same run fitted."""
         from tabsoda.imputer_checkpoint import KEPT_MODEL, load_kept, save_whole
 

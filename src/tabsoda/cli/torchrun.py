@@ -16,7 +16,7 @@ from cyclopts import App, Parameter
 from tabsoda.errors import TabSODAError
 
 if TYPE_CHECKING:
-    from tabsoda.imputer_input import PreparedTable
+    from tabsoda.survey import Survey
 
 
 def fit_together(
@@ -72,29 +72,26 @@ def fit_together(
     if rules is not None:
         imputer.rules = RuleSet.from_toml(rules)
         require_review(imputer.rules, accepted=False, file=str(rules))
-    prepared = _prepared(data, survey, skip_mask, fit_rows, seed)
-    if imputer.rules is not None:
-        prepared = prepared.with_rules(imputer.rules)
+    source = _read(data, survey, skip_mask, fit_rows, seed)
     with training_group() as first:
-        imputer.fit(prepared)
+        imputer.fit(source)
         if first:
             imputer.save(model)
 
 
-def _prepared(
+def _read(
     data: Path, survey: Path | None, skip_mask: Path | None, fit_rows: int | None, seed: int
-) -> PreparedTable:
-    from tabsoda.imputer_input import prepare
+) -> Survey:
+    from tabsoda.reading import read_survey
     from tabsoda.scale.parquet_rows import ParquetRows
     from tabsoda.scale.row_sample import sample_positions
-    from tabsoda.scale.shard_task import read_prepared
 
     if fit_rows is None:
-        return prepare(data, survey, skip_mask, None)
+        return read_survey(data, survey, skip_mask=skip_mask)
     source, block = ParquetRows.open(data), 50_000
     chosen = sample_positions(source, fit_rows, block, seed)
     mask = None if skip_mask is None else ParquetRows.open(skip_mask).take(chosen, block)
-    return read_prepared(source.take(chosen, block), survey, mask, "error")
+    return read_survey(source.take(chosen, block), survey, skip_mask=mask)
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from tabsoda.schema.column import Column
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.schema import Schema
 from tabsoda.states.sources import add_mask, states_from_reasons
-from tabsoda.survey import Survey
+from tabsoda.survey import InputFile, Survey
 from tabsoda.table import CodedTable
 
 
@@ -91,7 +91,9 @@ def read_survey(
         events.add("states", "skips taken from a mask", detail=f"{int(mask.sum())} cells")
     flag_columns(table, events)
     flag_roles(raw.frame, schema, events)
-    return Survey(raw.frame, schema, table, raw.tags, events, raw.source)
+    named = {"data": source, "survey": description, "codebook": codebook, "skip_mask": skip_mask}
+    files = {k: InputFile.of(v) for k, v in named.items() if isinstance(v, str | Path)}
+    return Survey(raw.frame, schema, table, raw.tags, events, raw.source, files, unlisted)
 
 
 def _code(column: Column, raw: RawTable) -> CodedColumn:

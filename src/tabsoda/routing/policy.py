@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +21,8 @@ from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import find_unresolved, reopened
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
-
-if TYPE_CHECKING:
-    from tabsoda.imputer_input import PreparedTable
 
 # report(done, total, what)
 Report = Callable[[int, int, str], None]
@@ -71,28 +68,33 @@ class Gates:
     def impute(
         self,
         engine: Engine,
-        prepared: PreparedTable,
+        survey: Survey,
         n_draws: int,
         report: Report | None,
         events: EventLog,
+        *,
         checkpoint: str | Path | None = None,
-    ) -> tuple[PreparedTable, ImputedCells, RoutingRecord | None]:
-        """Impute a table by the policy; return it with the states that were imputed from.
+        occurrences: NDArray[np.int64] | None = None,
+    ) -> tuple[Survey, ImputedCells, RoutingRecord | None]:
+        """Impute a survey by the policy; return it with the states that were imputed from.
 
         Parameters
         ----------
         engine : Engine
-        prepared : PreparedTable
+        survey : Survey
             With the rules applied.
         n_draws : int
         report : callable, optional
         events : EventLog
         checkpoint : path, optional
             Folder for finished draws; those that the same call finished earlier are used.
+        occurrences : ndarray of int64, shape (n_rows,), optional
+            How many rows equal to each come before it, where these rows are part of a larger
+            table.
         """
-        given, prepared = prepared.table, self.reopened(engine, prepared)
-        table = prepared.table
-        keys = row_keys(table.values, table.states.states, prepared.occurrences)
+        given, survey = survey.table, self.reopened(engine, survey)
+        table = survey.table
+        keys = row_keys(table.values, table.states.states, occurrences)
         keep: Keep = keep_nothing
         if checkpoint is not None:
             keep = FinishedDraws(Path(checkpoint), self._key(engine, keys, n_draws))
@@ -100,7 +102,7 @@ class Gates:
         if isinstance(keep, FinishedDraws) and keep.found:
             detail = "kept from an earlier start: " + ", ".join(keep.found)
             events.add("impute", "resumed", detail=detail)
-        return prepared, cells, record
+        return survey, cells, record
 
     def _impute(
         self,
@@ -144,10 +146,10 @@ class Gates:
             rules = dump_rules(self.rules)
         return digest(fingerprint(engine.model), keys.tobytes(), str(n_draws), self.policy, rules)
 
-    def reopened(self, engine: Engine, prepared: PreparedTable) -> PreparedTable:
-        """Return the table as it is imputed: what only drawn gates can settle is missing again."""
-        if self.rules is None or self.policy == "keep" or prepared.known_skips is None:
-            return prepared
+    def reopened(self, engine: Engine, survey: Survey) -> Survey:
+        """Return the survey as it is imputed: what only drawn gates can settle is missing again."""
+        if self.rules is None or self.policy == "keep" or survey.known_skips is None:
+            return survey
         fillable = engine.model.codec.fillable
-        table = reopened(prepared.table, self.rules, fillable, prepared.known_skips)
-        return prepared.with_states(table.states)
+        table = reopened(survey.table, self.rules, fillable, survey.known_skips)
+        return survey.with_states(table.states)

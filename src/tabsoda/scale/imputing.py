@@ -30,7 +30,6 @@ from tabsoda.scale.shard_task import (
     check_row_id,
     content_hashes,
     impute_shard,
-    read_prepared,
 )
 
 if TYPE_CHECKING:
@@ -215,28 +214,29 @@ class _Run:
         save_whole(self.imputer, self.folder.model, self.folder.checkpoint)
 
     def _fit_on_sample(self, report: Report | None) -> None:
+        from tabsoda.reading import read_survey
+
         imputer, seed = self.imputer, self.imputer.random_state
         positions = sample_positions(self.source, self.fit_rows, self.shard_rows, int(seed))
         frame = self.source.take(positions, self.shard_rows)
         mask = None
         if "skip_mask" in self.inputs:
             mask = ParquetRows.open(self.inputs["skip_mask"]).take(positions, self.shard_rows)
-        prepared = read_prepared(frame, imputer.description, mask, self.identity["unlisted"])
-        if imputer.rules is not None and imputer.skips != "mine":
-            prepared = prepared.with_rules(imputer.rules)
+        unlisted = self.identity["unlisted"]
+        survey = read_survey(frame, imputer.description, skip_mask=mask, unlisted=unlisted)
         if positions.size < self.source.n_rows:
             detail = f"{positions.size:,} of {self.source.n_rows:,} rows, chosen by what they hold"
-            prepared.events.add("train", "fitted on a sample of the rows", detail=detail)
-        if prepared.survey is not None:
-            settings = imputer.settings_for(*prepared.table.shape).to_dict()
-            rehearse(
-                prepared.survey,
-                self.folder.root,
-                self.identity["draws"],
-                settings=settings,
-                n_rows=self.source.n_rows,
-            )
-        imputer.fit(prepared, checkpoint=self.folder.checkpoint, report=report)
+            survey.events.add("train", "fitted on a sample of the rows", detail=detail)
+        survey = imputer.prepare(survey, report=report)
+        rehearse(
+            survey,
+            self.folder.root,
+            self.identity["draws"],
+            settings=imputer.settings_for(*survey.table.shape).to_dict(),
+            rules=survey.rules,
+            n_rows=self.source.n_rows,
+        )
+        imputer.fit(survey, checkpoint=self.folder.checkpoint, report=report)
         # Saved with the model, so that a run that goes on later still knows them.
         imputer.engine_.events = imputer.events_
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,9 @@ from tabsoda.errors import InputError, TabSODAError
 from tabsoda.imputations.record import record_tables
 from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputations.result_tables import states_frame
-from tabsoda.imputer_input import PreparedTable
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
+from tabsoda.survey import Survey
 
 if TYPE_CHECKING:
     from tabsoda.imputations.imputations import Imputations
@@ -49,20 +49,14 @@ class ShardJob:
     unlisted: str
     device: str
 
-    def prepared(self, imputer: TabSODAImputer, shard: Shard) -> PreparedTable:
+    def survey(self, imputer: TabSODAImputer, shard: Shard) -> Survey:
         """Read a shard as the imputer understands it, rules applied."""
+        from tabsoda.reading import read_survey
+
         frame = ParquetRows.open(self.data).read(shard)
         mask = None if self.skip_mask is None else ParquetRows.open(self.skip_mask).read(shard)
-        prepared = read_prepared(frame, imputer.schema_, mask, self.unlisted)
-        return prepared if imputer.rules_ is None else prepared.with_rules(imputer.rules_)
-
-
-def read_prepared(frame: pl.DataFrame, description: Any, mask: Any, unlisted: str) -> PreparedTable:
-    """Read a frame; rules are not applied yet."""
-    from tabsoda.reading import read_survey
-
-    survey = read_survey(frame, description, skip_mask=mask, unlisted=unlisted)
-    return PreparedTable.settled(survey, None)
+        survey = read_survey(frame, imputer.schema_, skip_mask=mask, unlisted=self.unlisted)
+        return imputer.prepare(survey)
 
 
 def content_hashes(job: ShardJob, shard: Shard) -> NDArray[np.uint64]:
@@ -71,7 +65,7 @@ def content_hashes(job: ShardJob, shard: Shard) -> NDArray[np.uint64]:
 
     imputer = _loaded(job.folder.model, job.device)
     gates = Gates(imputer.gate_policy, imputer.rules_, imputer.routes_)
-    table = gates.reopened(imputer.engine_, job.prepared(imputer, shard)).table
+    table = gates.reopened(imputer.engine_, job.survey(imputer, shard)).table
     return row_hashes(table.values, table.states.states)
 
 
@@ -91,9 +85,14 @@ def impute_shard(
         # Sums that threads share round differently on other machines; other shards use the cores.
         with worker_threads(1):
             imputer = _loaded(job.folder.model, job.device)
-            prepared = replace(job.prepared(imputer, shard), occurrences=occurrences)
+            survey = job.survey(imputer, shard)
             with keeping_in(job.folder.root):
-                result = imputer.impute(prepared, job.draws, checkpoint=job.folder.draws_of(shard))
+                result = imputer.impute_survey(
+                    survey,
+                    job.draws,
+                    occurrences=occurrences,
+                    checkpoint=job.folder.draws_of(shard),
+                )
             known = set(imputer.events_)
             record = _record(result, shard)
             record["events"] = [

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
 
 from tabsoda.errors import RulesNotApprovedError
-from tabsoda.events import EventLog
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import RuleStatus
+from tabsoda.survey import Survey
 
-if TYPE_CHECKING:
-    from tabsoda.states.cell_states import CellStates
-    from tabsoda.table import CodedTable
-
+# progress(done, total, what)
+Progress = Callable[[int, int, str], None]
 ACCEPTED = "accepted without review"
 FROM_MODEL = "as they came with the model"
 _SHOWN = 3
@@ -57,21 +56,29 @@ def require_review(rules: RuleSet, *, accepted: bool, file: str | None = None) -
     )
 
 
-def apply_rules(
-    table: CodedTable, rules: RuleSet, events: EventLog, how: str = ACCEPTED
-) -> CellStates:
-    """Mark what rules skip, and record how many cells that are and which rules nobody reviewed.
+def apply_rules(survey: Survey, rules: RuleSet, how: str = ACCEPTED) -> Survey:
+    """Return the survey with what rules skip marked.
+
+    Events record how many cells that are, which rules nobody reviewed and how many were rejected.
+    A survey to which the same rules were applied is returned as it is; other rules start from the
+    skips that were known before.
 
     Parameters
     ----------
-    table : CodedTable
+    survey : Survey
     rules : RuleSet
-    events : EventLog
     how : str
         Why rules without a review are applied.
     """
-    states = rules.apply(table)
-    added = int(states.skipped.sum() - table.states.skipped.sum())
+    if survey.rules is not None and (survey.rules is rules or survey.rules == rules):
+        return survey
+    table = survey.table
+    if survey.known_skips is not None:
+        table = table.with_states(table.states.with_skips(survey.known_skips))
+    known, states = table.states.skipped, rules.apply(table)
+    survey = survey.with_own_events()
+    events = survey.events
+    added = int(states.skipped.sum() - known.sum())
     detail = f"{added} cells by {len(rules.active)} rules"
     events.add("skips", "skips taken from rules", detail=detail)
     waiting = unreviewed(rules)
@@ -81,4 +88,14 @@ def apply_rules(
     rejected = len(rules) - len(rules.active)
     if rejected:
         events.add("skips", "rejected rules not applied", detail=f"{rejected} rules")
-    return states
+    return replace(survey.with_states(states), rules=rules, known_skips=known)
+
+
+def mine_and_apply(survey: Survey, progress: Progress | None = None) -> Survey:
+    """Mine the rules of a survey and apply them; events record that nobody reviewed them."""
+    from tabsoda.skips.mining import mine_rules
+
+    survey = survey.with_own_events()
+    rules = mine_rules(survey, events=survey.events, progress=progress)
+    survey.events.add("skips", "rules mined", detail=f"{len(rules)} rules")
+    return apply_rules(survey, rules)
