@@ -7,9 +7,7 @@ can be read off the follower. Metrics therefore tell gates from other questions,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +15,6 @@ from numpy.typing import NDArray
 from tabsoda.followers import unresolved_cells
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
-
-if TYPE_CHECKING:
-    from tabsoda.skips.rules import SkipRule
 
 BoolArray = NDArray[np.bool_]
 
@@ -29,27 +24,6 @@ class Track(StrEnum):
 
     RESOLVED = "resolved"
     UNRESOLVED = "unresolved"
-
-
-def followers_of_rules(rules: Iterable[SkipRule], names: tuple[str, ...]) -> BoolArray:
-    """Return the gates and followers that rules name, followers of followers included.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_columns, n_columns)
-        True at (gate, follower); rules about columns that are not there are left aside.
-    """
-    followers = np.zeros((len(names), len(names)), dtype=bool)
-    position = {name: number for number, name in enumerate(names)}
-    for rule in rules:
-        for gate in rule.gates:
-            if gate in position and rule.target in position:
-                followers[position[gate], position[rule.target]] = True
-    # A follower that gates others passes on what its gate decided.
-    for middle in range(len(names)):
-        followers |= followers[:, [middle]] & followers[middle]
-    np.fill_diagonal(followers, False)
-    return followers
 
 
 def seen_table(
@@ -72,11 +46,3 @@ def seen_table(
         np.where(open_cells, 0, table.states.reasons).astype(np.uint8),
     )
     return table.with_states(states), hidden & ~open_cells
-
-
-def gate_names(followers: BoolArray, names: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Write the gates down by name, each with its followers."""
-    return {
-        names[gate]: tuple(names[f] for f in np.flatnonzero(followers[gate]))
-        for gate in np.flatnonzero(followers.any(axis=1))
-    }

@@ -16,12 +16,6 @@ from tabsoda.schema.hints import ColumnHints
 _UNORDERED = ColumnHints(measure="nominal", is_category=True)
 
 
-def is_frame(source: object) -> bool:
-    """Whether narwhals knows the object as a data frame."""
-    native = nw.from_native(source, pass_through=True)
-    return isinstance(native, nw.DataFrame | nw.LazyFrame)
-
-
 def to_polars(frame: Any) -> pl.DataFrame:
     """Return any data frame as a polars one; categories become their plain values.
 

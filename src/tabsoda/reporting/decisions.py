@@ -10,8 +10,6 @@ from tabsoda.reporting.suppression import withhold_alone, withhold_in_text
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.skips.rule_set import RuleSet
 
-# Columns and details shown for one kind of decision; the JSON holds every one.
-MOST_SHOWN = 12
 ROUTING = "routing"
 
 

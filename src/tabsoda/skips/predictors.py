@@ -37,11 +37,6 @@ class GateSet:
     gate: int
     member: NDArray[np.bool_]
 
-    @property
-    def has_answers(self) -> bool:
-        """Whether some answer belongs to the set."""
-        return bool(self.member[FIRST_ANSWER:].any())
-
 
 class CellCodes:
     """The codes of a table, and the skips known so far: those of the table, then learned ones.

@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
 from tabsoda.bench.methods.contract import Estimates
-from tabsoda.bench.metrics.imputation_metrics import METRICS, score_columns, score_estimates
+from tabsoda.bench.metrics.imputation_metrics import METRICS, columns_of, compare, score_estimates
 from tabsoda.bench.metrics.probability_scores import (
     calibration_error,
     log_scores,
@@ -137,7 +137,7 @@ def test_nothing_scored_is_nan_with_a_count(case):
 
 def test_columns_add_up(case):
     truth, seen, estimates, hidden = case
-    rows = score_columns(truth, seen, estimates, hidden)
+    rows = columns_of(compare(truth, seen, estimates, hidden))
     scores = score_estimates(*case)["all"]
     nominal = [row for row in rows if row["kind"] == "nominal"]
     share = sum(r["cells"] * r["nominal_accuracy"] for r in nominal) / scores["n_nominal"]

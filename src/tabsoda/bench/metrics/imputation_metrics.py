@@ -92,13 +92,6 @@ def score_estimates(
     return groups_of(compare(truth, seen, estimates, scored), chosen)
 
 
-def score_columns(
-    truth: CodedTable, seen: CodedTable, estimates: Estimates, scored: BoolArray
-) -> list[dict[str, Any]]:
-    """Score each column by itself: ``accuracy`` and ``mace``, or standardised ``rmse``."""
-    return columns_of(compare(truth, seen, estimates, scored))
-
-
 @dataclass(frozen=True, eq=False)
 class ColumnErrors:
     """What the metrics of a column are made of; arrays have one entry a scored cell.
