@@ -117,7 +117,9 @@ def test_bad_requests_are_refused(survey, tmp_path, capsys, monkeypatch):
     assert "no survey to evaluate on" in _refused(capsys, "-o", out)
     assert "mechanisms.0" in _refused(capsys, *described, "--mechanisms", "luck")
     assert "no such method" in _refused(capsys, *described, "--methods", "magic")
-    assert "no imputation method" in _refused(capsys, *described, "--methods", "os:getcwd")
+    assert "does not give an imputation method" in _refused(
+        capsys, *described, "--methods", "os:getcwd"
+    )
     assert "does not exist" in _refused(capsys, "--study", tmp_path / "none.toml", "-o", out)
     lacking = _refused(capsys, "--study", survey / "survey.toml", "-o", out)
     assert "lacks the setting 'surveys'" in lacking

@@ -1,6 +1,6 @@
-"""How surveys, rules and results show themselves in a notebook: a few lines, no picture, no script.
+"""HTML for surveys, rules and results in a notebook: a few lines without pictures or scripts.
 
-Everything of the survey is escaped; only our own tags are HTML.
+All text from the survey is escaped.
 """
 
 from __future__ import annotations

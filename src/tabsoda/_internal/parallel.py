@@ -1,7 +1,7 @@
 """Where independent tasks run: here, in processes of this machine, or on a Ray cluster.
 
 Input: independent tasks. Output: their outcomes as they come, the same whichever engine runs them.
-A task whose worker dies is tried again; one that keeps dying is reported, not awaited for ever.
+A task whose worker dies is tried again; one that keeps dying is reported.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ _ROUNDS = 2
 _RETRIES = 3
 
 
-class Engine(StrEnum):
-    """Who runs the tasks."""
+class Workers(StrEnum):
+    """Who runs the tasks; users choose by the option ``engine``."""
 
     LOCAL = "local"
     JOBLIB = "joblib"
     RAY = "ray"
 
 
-def checked_engine(engine: Engine | str) -> Engine:
-    """Return the engine of a name; InputError where there is none.
+def checked_workers(engine: Workers | str) -> Workers:
+    """Return the workers of a name; raise InputError for an unknown name.
 
     Examples
     --------
-    >>> checked_engine("ray")
-    <Engine.RAY: 'ray'>
+    >>> checked_workers("ray")
+    <Workers.RAY: 'ray'>
     """
     try:
-        return Engine(engine)
+        return Workers(engine)
     except ValueError as error:
         raise InputError(
-            "The engine is not known", found=repr(engine), expected=f"one of {', '.join(Engine)}"
+            "The engine is not known", found=repr(engine), expected=f"one of {', '.join(Workers)}"
         ) from error
 
 
@@ -51,7 +51,7 @@ class WorkerLost(TabSODAError):  # noqa: N818 - it names what happened
 def run_tasks(
     function: Callable[..., Any],
     tasks: Sequence[Task],
-    engine: Engine | str = Engine.LOCAL,
+    engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
 ) -> Iterator[Outcome]:
     """Call a function on every task.
@@ -62,7 +62,7 @@ def run_tasks(
         Importable by name, for the engines that use other processes.
     tasks : sequence of tuple
         Its arguments. Large arguments shared by several tasks travel once where Ray runs them.
-    engine : Engine or str
+    engine : Workers or str
     jobs : int, optional
         Tasks at a time; by default as many as there are cores.
 
@@ -76,8 +76,8 @@ def run_tasks(
     >>> sorted(run_tasks(max, [(1, 2), (5, 4)]))
     [(0, 2), (1, 5)]
     """
-    runner = {Engine.LOCAL: _local, Engine.JOBLIB: _joblib, Engine.RAY: _ray}[
-        checked_engine(engine)
+    runner = {Workers.LOCAL: _local, Workers.JOBLIB: _joblib, Workers.RAY: _ray}[
+        checked_workers(engine)
     ]
     return runner(function, tasks, jobs)
 
@@ -114,7 +114,7 @@ def _joblib(
             yield from run(list(pending), jobs or -1)
         except TerminatedWorkerError:
             continue
-    # A worker that dies takes its neighbours' tasks with it: each alone tells which one it is.
+    # A worker that dies takes its neighbours' tasks with it: run alone, each shows which one it is.
     for index in list(pending):
         lost: WorkerLost | None = None
         for _ in range(_ROUNDS):

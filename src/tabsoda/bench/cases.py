@@ -61,7 +61,7 @@ class SurveyCase:
         name : str
         table : CodedTable
         followers : ndarray of bool, shape (n_columns, n_columns), optional
-            Where rules tell them; derived from the skip states otherwise.
+            From rules if given; derived from the skip states otherwise.
         mine : bool
         """
         if followers is None:

@@ -1,8 +1,9 @@
 """Gates and their followers, and a track in which a hidden gate leaks nothing.
 
-When a gate is hidden but its follower still stands there as skipped (or not), the gate's answer
-can be read off the follower. Metrics therefore tell gates from other questions, and in the track
-"unresolved" the followers of a hidden gate become missing too. Needs numpy alone.
+When a gate is hidden but its follower is still marked as skipped (or answered), the follower
+reveals the gate's answer. Metrics are therefore also computed for gates and other questions
+separately, and in the track "unresolved" the followers of a hidden gate are missing too. Needs
+numpy alone.
 """
 
 from __future__ import annotations

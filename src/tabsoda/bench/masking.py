@@ -68,7 +68,7 @@ def hide_cells(
     table : CodedTable
     mechanism : Mechanism or str
     replication, seed : int
-        The same two give the same drivers, weights and luck under each mechanism.
+        The same two give the same drivers, weights and random numbers under each mechanism.
     rate : float
         Share of the answered cells of each target column to hide.
 

@@ -47,7 +47,7 @@ def render_diagnosis(found: dict[str, Any], source: str = "") -> str:
 
 
 def relative_errors(variables: list[dict[str, Any]], names: list[str]) -> Markup:
-    """Draw one line a question with one dot a method; the mode is the vertical line at 1."""
+    """Draw one line per question and one dot per method; the mode is the vertical line at 1."""
     across = scale(0, _FARTHEST, _LABELS, _WIDTH - 16)
     height = _TOP + _ROW * len(variables) + 14
     parts = [
@@ -81,18 +81,18 @@ def relative_errors(variables: list[dict[str, Any]], names: list[str]) -> Markup
 
 
 def _mark(place: int, x: float, y: float, title: str) -> Markup:
-    """Draw a mark whose shape, not only its colour, tells the method."""
-    told = element("title", title)
+    """Draw a mark whose shape, not only its colour, shows the method."""
+    tooltip = element("title", title)
     kind = f"k{place}"
     if place == 1:
-        return element("rect", told, class_=kind, x=x - 4, y=y - 4, width=8, height=8)
+        return element("rect", tooltip, class_=kind, x=x - 4, y=y - 4, width=8, height=8)
     if place == 2:
         path = f"M{number(x)} {number(y - 5)}l5 9h-10z"
-        return element("path", told, class_=kind, d=path)
+        return element("path", tooltip, class_=kind, d=path)
     if place == 3:
-        return element("circle", told, class_=kind, cx=x, cy=y, r=5)
+        return element("circle", tooltip, class_=kind, cx=x, cy=y, r=5)
     path = f"M{number(x)} {number(y - 6)}l6 6l-6 6l-6-6z"
-    return element("path", told, class_=kind, d=path)
+    return element("path", tooltip, class_=kind, d=path)
 
 
 def _gain(variable: dict[str, Any], names: list[str]) -> float | None:

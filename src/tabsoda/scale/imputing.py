@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from tabsoda._internal.files import file_hash, write_json
+from tabsoda._internal.parallel import checked_workers, run_tasks
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
@@ -109,9 +110,7 @@ def impute_shards(
     ...     pl.read_parquet(f"{place}/out/point/*.parquet").height, len(manifest["shards"])
     (300, 3)
     """
-    from tabsoda._internal.parallel import checked_engine
-
-    engine = checked_engine(engine)
+    engine = checked_workers(engine)
     run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
     started = time.perf_counter()
     run.claim(force=force)
@@ -258,8 +257,6 @@ def _impute_all(
     job: ShardJob, shards: list[Shard], engine: str, jobs: int | None, report: Report | None
 ) -> list[dict[str, Any]]:
     """Impute the shards that are not finished, and return the records of all."""
-    from tabsoda._internal.parallel import run_tasks
-
     finished = {shard.number: job.folder.finished(shard) for shard in shards}
     left = [shard for shard in shards if finished[shard.number] is None]
     if left:

@@ -78,7 +78,7 @@ class DiffPuter:
 
     Notes
     -----
-    Differences from the released code: bits that are no level's codeword decode to the nearest
+    Differences from the released code: bits that are not a codeword decode to the nearest
     level's; a column with one answer only is not modelled; batches of an epoch are of equal size.
     As there, the estimate is the mean of the chains in the encoded space. Level probabilities are
     how often the chains end at a level, with half a count added to each.

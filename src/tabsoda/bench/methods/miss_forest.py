@@ -67,7 +67,7 @@ class MissForest:
         return self.run(table, seed, skip_view).estimates
 
     def run(self, table: CodedTable, seed: int, skip_view: SkipView) -> ForestRun:
-        """Impute, and tell how the rounds went."""
+        """Impute, and return how the rounds went."""
         shown = as_shown(table, skip_view)
         filled = _first_fill(shown)
         form = PredictorForm(shown, _constants(shown))

@@ -25,7 +25,7 @@ def plain_table(table: CodedTable, skip_view: SkipView) -> CodedTable:
     -------
     CodedTable
         The same columns in the same places, then the added ones; nothing is skipped. A cell that
-        was missing still is, so it can be told apart from a skipped one.
+        was missing still is, so it differs from a skipped one.
 
     Examples
     --------

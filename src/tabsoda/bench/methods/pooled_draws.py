@@ -18,7 +18,7 @@ def pool_draws(table: CodedTable, draws: Sequence[Numbers]) -> Estimates:
     """Pool draws: shares of levels, means of numbers.
 
     One draw from the column as a whole is counted in, so that no level that anybody chose has the
-    probability 0. Draws that are no level of the question, such as a skip, do not count.
+    probability 0. Draws that are not a level of the question, such as a skip, do not count.
 
     Parameters
     ----------

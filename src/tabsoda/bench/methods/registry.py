@@ -14,7 +14,7 @@ from tabsoda.errors import InputError
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a method lives, and the options that tell it from others of its class.
+    """Where a method lives, and the options that distinguish it from others of its class.
 
     Attributes
     ----------

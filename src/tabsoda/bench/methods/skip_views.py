@@ -27,7 +27,7 @@ def tree_values(table: CodedTable) -> Numbers:
     """Return one predictor per question for trees that take NaN; shape (n_rows, n_columns).
 
     Missing cells are NaN. A skip is one more level: the last one of a nominal question; for
-    ordinals and numbers, a constant below every answer, which a tree tells apart in one split and
+    ordinals and numbers, a constant below every answer, which a tree separates in one split and
     which is thus an indicator and a constant in one.
 
     Examples

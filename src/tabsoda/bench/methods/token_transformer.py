@@ -15,7 +15,7 @@ from tabsoda.torch_runtime.layers import linear
 class ColumnLinear(nn.Module):
     """A linear layer of its own for every column.
 
-    Its bias is what tells columns apart: a column embedding.
+    Its bias distinguishes columns: a column embedding.
 
     Shape: (B, n_columns, n_inputs) → (B, n_columns, n_outputs).
     """

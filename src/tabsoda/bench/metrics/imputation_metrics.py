@@ -94,7 +94,7 @@ def score_estimates(
 
 @dataclass(frozen=True, eq=False)
 class ColumnErrors:
-    """What the metrics of a column are made of; arrays have one entry a scored cell.
+    """What the metrics of a column are made of; arrays have one entry per scored cell.
 
     Attributes
     ----------
@@ -246,5 +246,5 @@ def _check(truth: CodedTable, estimates: Estimates, scored: BoolArray) -> None:
             if not fine.all():
                 raise TabSODAError(
                     f"Column '{column.name}': {int((~fine).sum())} of {given.size} {decode} "
-                    "estimates are no answer it allows"
+                    "estimates are not answers that the question allows"
                 )

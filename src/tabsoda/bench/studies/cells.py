@@ -155,7 +155,7 @@ def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
     method = method_factory(settings.method)(**options)
     loading = time.perf_counter() - loading
     view = SkipView.LEVEL if settings.skip_view == OWN_VIEW else SkipView(settings.skip_view)
-    # The same for every method and mechanism of a replication: pairs share their luck.
+    # The same for every method and mechanism of a replication: pairs share their random numbers.
     seed = stream_key(settings.seed, "method", settings.replication) & 0x7FFFFFFF
     begun = time.perf_counter()
     estimates = method.impute(seen, seed, view)
@@ -199,8 +199,8 @@ def failure(settings: CellSettings, error: BaseException) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Say what a result was computed on."""
-    told: dict[str, Any] = {
+    """Describe the machine that computes a result."""
+    found: dict[str, Any] = {
         "system": platform.system(),
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -210,15 +210,15 @@ def machine() -> dict[str, Any]:
     }
     torch = sys.modules.get("torch")
     if torch is not None:
-        told["torch"] = torch.__version__
+        found["torch"] = torch.__version__
         if torch.cuda.is_available():
-            told["gpu"] = torch.cuda.get_device_name()
-    return told
+            found["gpu"] = torch.cuda.get_device_name()
+    return found
 
 
 @cache
 def _processor() -> str:
-    """Return the processor's name where the system tells it, else its architecture."""
+    """Return the processor's name if the system gives it, else its architecture."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

@@ -1,7 +1,7 @@
-"""Whether a method is alive: it must beat the mode and the mean on the embedded survey.
+"""Whether a method works: it must beat the mode and the mean on the embedded survey.
 
-A comparison with a broken baseline proves nothing, so a study stops before it starts when one of
-its methods is no better than no method.
+A comparison with a broken method is worth nothing, so a study does not start when one of its
+methods is not better than the mode and the mean.
 """
 
 from __future__ import annotations

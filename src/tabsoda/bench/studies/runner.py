@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tabsoda._internal.files import write_json
-from tabsoda._internal.parallel import Engine, WorkerLost, run_tasks
+from tabsoda._internal.parallel import WorkerLost, Workers, run_tasks
 from tabsoda.bench.cases import SurveyCase
 from tabsoda.bench.studies.cells import CellSettings, attempt_cell, failure, slug
 from tabsoda.bench.studies.life_check import LifeCheck, NotAliveError, check_alive, is_reference
@@ -40,7 +40,7 @@ def run_study(
     cells: Sequence[CellSettings],
     store: Store,
     *,
-    engine: Engine | str = Engine.LOCAL,
+    engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
     life_check: bool = True,
     report: Report | None = None,
@@ -54,7 +54,7 @@ def run_study(
     cells : sequence of CellSettings
     store : Store
         Cells that are done there are not run again; failed ones are.
-    engine : Engine or str
+    engine : Workers or str
     jobs : int, optional
     life_check : bool
         Stop, naming it, if a method does not beat mode and mean on the embedded survey.
@@ -86,7 +86,7 @@ def check_methods(
     cells: Sequence[CellSettings],
     store: Store,
     *,
-    engine: Engine | str = Engine.LOCAL,
+    engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
     report: Report | None = None,
 ) -> list[LifeCheck]:
@@ -129,7 +129,7 @@ def _identity(cell: CellSettings) -> dict[str, Any]:
 
 
 def _attempt(*arguments: Any) -> LifeCheck | str:
-    """Check a method; whatever it raises is told in words, since processes lie between."""
+    """Check a method; return errors as text, since it runs in another process."""
     try:
         return check_alive(*arguments)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The folder of a study: one folder a cell, with its settings, its result and a done mark.
+"""The folder of a study: one folder per cell, with its settings, its result and a done mark.
 
 Input: results as they come. Output: files from which a run resumes. The mark is written last, so
 that whatever kills a run loses the cells in progress and nothing else.

@@ -117,7 +117,7 @@ class Study(_Strict):
         for entry, method in zip(self.methods, built, strict=True):
             if not all(hasattr(method, part) for part in ("name", "knows_skips", "impute")):
                 raise InputError(
-                    f"What '{entry.name}' makes is no imputation method",
+                    f"'{entry.name}' does not give an imputation method",
                     found=type(method).__name__,
                     expected="an object with name, knows_skips and impute",
                 )

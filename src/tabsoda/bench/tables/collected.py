@@ -49,7 +49,7 @@ class Series:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What tells the series from others."""
+        """The settings that identify the series."""
         return {name: getattr(self, name) for name in _CONDITION}
 
     def values(self, metric: str, scope: str = "all") -> dict[int, float]:

@@ -1,4 +1,4 @@
-"""A picture of paired differences: one row a method and survey, a dot and its interval.
+"""A picture of paired differences: one row per method and survey, a dot and its interval.
 
 Input: series of replications. Output: SVG text, drawn without a plotting library.
 """

@@ -67,12 +67,12 @@ class PairedDifference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval excludes zero; not so where there is no interval."""
+        """Whether the interval excludes zero; False without an interval."""
         return bool(self.low > 0 or self.high < 0)
 
     @property
     def p_value(self) -> float:
-        """Of Student's t test, two-sided; NaN where there is no interval."""
+        """The p-value of a two-sided t test; NaN without an interval."""
         if not self.se > 0:
             return float("nan") if self.n < 2 else float(self.mean == 0)
         return float(2 * student.sf(abs(self.mean / self.se), self.n - 1))
