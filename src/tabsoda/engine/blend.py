@@ -224,7 +224,7 @@ def _number_shares(
     difference = other.numbers - first.numbers
     gain = (truth.numbers - first.numbers) * difference * truth.number_weights
     length = difference**2 * truth.number_weights
-    common = _ratio(gain.sum(), length.sum())
+    common = _ratio(gain.sum(), length.sum(), usual)
 
     def by_column(values: Values) -> Values:
         counted: Values = np.bincount(truth.number_columns, values, n_numbers).astype(np.float64)
@@ -233,12 +233,14 @@ def _number_shares(
     cells = np.maximum(by_column(truth.number_weights), 1)
     gains, lengths = by_column(gain), by_column(length)
     pull = _SHARE_CELLS * lengths / cells
-    own = [_ratio(gains[j] + pull[j] * common, lengths[j] + pull[j]) for j in range(n_numbers)]
+    above, below = gains + pull * common, lengths + pull
+    # Numbers without held-out cells, or on which both agree, have the share of all numbers.
+    own = [_ratio(above[j], below[j], common) for j in range(n_numbers)]
     return np.clip(own, 0.0, 1.0)
 
 
-def _ratio(above: float, below: float) -> float:
-    return float(above / below) if below > 0 else 0.5
+def _ratio(above: float, below: float, otherwise: float) -> float:
+    return float(above / below) if below > 0 else otherwise
 
 
 def _best_share(own: Values, other: Values, weights: Values, towards: float, pull: float) -> float:

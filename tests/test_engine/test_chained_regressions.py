@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabsoda.engine.regressions.chained_regressions import ChainedRegressions
+from tabsoda.engine.regressions.question_regression import LevelRegression, NumberRegression
 from tabsoda.errors import InputError
-from tabsoda.regressions import ChainedRegressions
-from tabsoda.regressions.question_regression import LevelRegression, NumberRegression
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from tabsoda.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
+from tabsoda.engine.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
 
 
 def sample(n_rows, cutpoints, slopes, seed):

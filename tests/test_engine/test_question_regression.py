@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from tabsoda.regressions.question_regression import (
+from tabsoda.engine.regressions.question_regression import (
     LevelRegression,
     NumberRegression,
     fit_levels,

@@ -1,4 +1,4 @@
-"""Decoder heads give probabilities, and their loss is what the textbooks say."""
+"""Heads give probabilities, and their loss is what the textbooks say."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from sklearn.metrics import log_loss
 
-from tabsoda.diffusion.answer_loss import MAX_DEVIATION, AnswerTargets, answer_loss
-from tabsoda.diffusion.answers import AnswerHeads, level_scores
-from tabsoda.encoding.number_bins import MAX_BINS
+from tabsoda.engine.network.heads import AnswerHeads, level_scores
+from tabsoda.engine.network.loss import MAX_DEVIATION, AnswerTargets, answer_loss
+from tabsoda.engine.number_bins import MAX_BINS
 
 N_LEVELS = np.array([2, 5, 3, 4])
 ORDERED = np.array([True, True, False, True])

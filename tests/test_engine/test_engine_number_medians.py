@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.em import estimating
-from tabsoda.em.engine import Engine
-from tabsoda.em.number_medians import number_medians, tilted
-from tabsoda.encoding.number_bins import MAX_BINS, NumberBins
+from tabsoda.engine import ensemble
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.number_bins import MAX_BINS, NumberBins
+from tabsoda.engine.number_medians import number_medians, tilted
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 
@@ -77,7 +77,7 @@ def test_rounding_does_not_move_the_middle_of_a_sure_bin(sum_of_shares):
 
 @pytest.fixture(scope="module")
 def smokers():
-    """Return a table of 600: who smokes, age, cigarettes a day (70 % of them 0), a fifth hidden."""
+    """Return 600 rows: who smokes, age, cigarettes per day (70 % of them 0, a fifth missing)."""
     generator = np.random.default_rng(7)
     smokes = (generator.random(600) < 0.33).astype(float)
     age = generator.integers(18, 80, 600).astype(float)
@@ -94,21 +94,18 @@ def smokers():
 
 
 @pytest.fixture(scope="module")
-def fitted(smokers, tiny_settings):
-    settings = tiny_settings(
-        "fast", training={"max_steps": 60}, em={"rounds": 1}, experts={"trees": "none"}
-    )
-    return Engine.fit(smokers[0], settings, seed=2, device="cpu")
+def fitted(smokers, quick_settings):
+    settings = quick_settings("fast", training={"max_steps": 60}, trees={"effort": "none"})
+    return DefaultEngine.fit(smokers[0], settings, seed=2, device="cpu")
 
 
 def test_who_most_likely_smokes_none_gets_none(smokers, fitted):
     table, smokes, cigarettes = smokers
     cells = fitted.impute(table)
-    data = fitted._working(table, None)
-    rows = data.incomplete_rows()
-    answers = fitted.estimator.answers(table, data, rows)
-    bins = fitted.model.answer_codec.bins
-    place = fitted.model.codec.layout.continuous_columns.tolist().index(2)
+    part = table.rows(np.flatnonzero(table.states.missing.any(axis=1)))
+    answers = fitted.ensemble.answers(part, part.states.missing)
+    bins = fitted.codec.bins
+    place = fitted.codec.numbers.tolist().index(2)
     n_bins = bins.counts[place]
     predictive = tilted(
         answers.bins[:, place, :n_bins], bins.bin_means[place, :n_bins], answers.numbers[:, place]
@@ -130,19 +127,9 @@ def test_who_most_likely_smokes_none_gets_none(smokers, fitted):
 def test_medians_change_neither_means_nor_draws(smokers, fitted, monkeypatch):
     with_medians = fitted.impute(smokers[0], n_draws=2)
     monkeypatch.setattr(
-        estimating, "number_medians", lambda bins, likely, means, asked: np.full(means.shape, -1.0)
+        ensemble, "number_medians", lambda bins, likely, means, asked: np.full(means.shape, -1.0)
     )
     without = fitted.impute(smokers[0], n_draws=2)
     assert np.array_equal(with_medians.mode, without.mode)
     assert np.array_equal(with_medians.draws, without.draws)
     assert (without.median == -1).all()
-
-
-def test_settings_without_heads_say_that_they_know_no_median(smokers, tiny_settings):
-    from tabsoda.events import EventLog
-
-    engine = Engine.fit(smokers[0], tiny_settings("small"), seed=2, device="cpu")
-    log = EventLog()
-    cells = engine.impute(smokers[0], events=log)
-    assert np.array_equal(cells.mode, cells.median)
-    assert "means of numbers in the median table, too" in [event.decision for event in log]

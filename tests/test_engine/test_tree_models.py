@@ -1,4 +1,4 @@
-"""The experts of a whole table: what they learn, what they ignore, how they are kept."""
+"""The trees of a whole table: what they learn, what they ignore, how they are saved."""
 
 import dataclasses
 import json
@@ -8,14 +8,15 @@ import sys
 import numpy as np
 import pytest
 
+from tabsoda.engine.trees.predictor_codes import MISSING, PredictorCodes
+from tabsoda.engine.trees.settings import TreeSettings
+from tabsoda.engine.trees.tree_models import TreeModels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.experts import TreeExperts, TreeExpertSettings
-from tabsoda.experts.predictor_codes import MISSING, PredictorCodes
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.table import CodedTable
 
-FULL, QUICK = TreeExpertSettings.named("full"), TreeExpertSettings.named("quick")
+FULL, QUICK = TreeSettings.named("full"), TreeSettings.named("quick")
 
 
 def mixed_table(n_rows=600, seed=0):
@@ -66,13 +67,13 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def experts(table):
-    return TreeExperts.fit(table, table.states.answered, QUICK, seed=1)
+def models(table):
+    return TreeModels.fit(table, table.states.answered, QUICK, seed=1)
 
 
-def test_learns_what_is_there(table, experts):
+def test_learns_what_is_there(table, models):
     fresh = mixed_table(400, seed=9)
-    answers = experts.predict(fresh, all_rows(fresh))
+    answers = models.predict(fresh, all_rows(fresh))
     group = fresh.values[:, 0]
     shown = ~np.isnan(group) & ~np.isnan(fresh.values[:, 2])
     assert (answers.probabilities[0].argmax(axis=1)[shown] == group[shown]).mean() > 0.97
@@ -86,8 +87,8 @@ def test_learns_what_is_there(table, experts):
     assert abs(np.where(truth, follow[:, 1], follow[:, 0]).mean() - 0.9) < 0.04
 
 
-def test_probabilities_are_probabilities(table, experts):
-    answers = experts.predict(table, all_rows(table))
+def test_probabilities_are_probabilities(table, models):
+    answers = models.predict(table, all_rows(table))
     assert set(answers.probabilities) == {0, 1, 3, 4}
     for position, rows in answers.probabilities.items():
         assert rows.shape == (table.shape[0], table.columns[position].n_levels)
@@ -106,35 +107,35 @@ def test_hidden_answers_are_not_seen(table):
         scrambled[hidden, position] = scrambled[rng.permutation(hidden), position]
     other = CodedTable(table.columns, scrambled, table.states)
     seen = table.with_states(table.states.hide(~visible & table.states.answered))
-    one = TreeExperts.fit(table, visible, QUICK, seed=1)
-    two = TreeExperts.fit(other, visible, QUICK, seed=1)
-    three = TreeExperts.fit(seen, seen.states.answered, QUICK, seed=1)
+    one = TreeModels.fit(table, visible, QUICK, seed=1)
+    two = TreeModels.fit(other, visible, QUICK, seed=1)
+    three = TreeModels.fit(seen, seen.states.answered, QUICK, seed=1)
     same(one.predict(seen, all_rows(seen)), two.predict(seen, all_rows(seen)))
     same(one.predict(seen, all_rows(seen)), three.predict(seen, all_rows(seen)))
 
 
-def test_an_experts_own_answer_is_no_predictor(table, experts):
+def test_a_question_does_not_predict_itself(table, models):
     rows = np.flatnonzero(table.states.answered[:, 0])
     blank = table.with_states(
         table.states.hide(np.eye(1, 5, 0, dtype=bool) & table.states.answered)
     )
-    shown, hidden = experts.predict(table, rows), experts.predict(blank, rows)
+    shown, hidden = models.predict(table, rows), models.predict(blank, rows)
     assert np.array_equal(shown.probabilities[0], hidden.probabilities[0])
     assert not np.array_equal(shown.numbers[2], hidden.numbers[2])
 
 
-def test_rows_and_threads_change_nothing(table, experts):
-    whole = experts.predict(table, all_rows(table))
+def test_rows_and_threads_change_nothing(table, models):
+    whole = models.predict(table, all_rows(table))
     order = np.random.default_rng(0).permutation(table.shape[0])
-    shuffled = experts.predict(table, order)
+    shuffled = models.predict(table, order)
     for position, rows in whole.probabilities.items():
         assert np.array_equal(shuffled.probabilities[position], rows[order])
     assert np.array_equal(shuffled.numbers[2], whole.numbers[2][order])
-    one = experts.predict(table, np.array([17]))
+    one = models.predict(table, np.array([17]))
     assert np.array_equal(one.probabilities[1][0], whole.probabilities[1][17])
-    threads = TreeExperts.fit(table, table.states.answered, QUICK, seed=1, n_threads=2)
+    threads = TreeModels.fit(table, table.states.answered, QUICK, seed=1, n_threads=2)
     same(threads.predict(table, all_rows(table)), whole)
-    other = TreeExperts.fit(table, table.states.answered, QUICK, seed=2)
+    other = TreeModels.fit(table, table.states.answered, QUICK, seed=2)
     assert not np.array_equal(other.predict(table, order).numbers[2], shuffled.numbers[2])
 
 
@@ -148,7 +149,7 @@ def test_skips_tell(table):
         levels = () if kind is ColumnKind.CONTINUOUS else (1, 2)
         columns = (Column("gate", ColumnKind.NOMINAL, (1, 2)), Column("after", kind, levels))
         data = CodedTable.from_values(columns, np.column_stack([gate, after]), skipped)
-        fitted = TreeExperts.fit(data, data.states.answered, FULL, seed=1, columns=[0])
+        fitted = TreeModels.fit(data, data.states.answered, FULL, seed=1, columns=[0])
         chance = fitted.predict(data, all_rows(data)).probabilities[0]
         assert (chance[all_rows(data), gate.astype(int)] > 0.95).all()
 
@@ -158,8 +159,8 @@ def test_weights_of_two_are_rows_of_two():
     weights = np.random.default_rng(4).integers(0, 3, 200).astype(float)
     constant = dataclasses.replace(FULL, min_leaf_rows=10_000)
     twice = table.rows(np.repeat(np.arange(200), weights.astype(int)))
-    weighted = TreeExperts.fit(table, table.states.answered, constant, 1, row_weights=weights)
-    repeated = TreeExperts.fit(twice, twice.states.answered, constant, 1)
+    weighted = TreeModels.fit(table, table.states.answered, constant, 1, row_weights=weights)
+    repeated = TreeModels.fit(twice, twice.states.answered, constant, 1)
     ours, theirs = (e.predict(table, all_rows(table)) for e in (weighted, repeated))
     np.testing.assert_allclose(ours.numbers[2], theirs.numbers[2])
     np.testing.assert_allclose(ours.probabilities[1], theirs.probabilities[1], atol=0.02)
@@ -172,25 +173,25 @@ def test_only_questions_with_something_to_say_are_fitted(table):
     data = CodedTable(whole.columns, filled, CodedTable.from_values(
         whole.columns, filled, whole.states.skipped).states)  # fmt: skip
     seen = []
-    fitted = TreeExperts.fit(
+    fitted = TreeModels.fit(
         data, data.states.answered, QUICK, 1, report=lambda *told: seen.append(told)
     )
     assert set(fitted.models) == {0, 1, 2, 4}
     assert seen == [(1, 4, "group"), (2, 4, "level"), (3, 4, "number"), (4, 4, "after")]
-    asked = TreeExperts.fit(data, data.states.answered, QUICK, 1, columns=[3])
+    asked = TreeModels.fit(data, data.states.answered, QUICK, 1, columns=[3])
     assert set(asked.models) == {3}
     with pytest.raises(InputError, match="no such question"):
-        TreeExperts.fit(data, data.states.answered, QUICK, 1, columns=[5])
+        TreeModels.fit(data, data.states.answered, QUICK, 1, columns=[5])
     alone = data.select(("number",))
-    assert TreeExperts.fit(alone, alone.states.answered, QUICK, 1).models == {}
+    assert TreeModels.fit(alone, alone.states.answered, QUICK, 1).models == {}
 
 
-def test_state_survives_json_and_a_file(table, experts, tmp_path):
-    arrays, content = experts.to_state()
+def test_state_survives_json_and_a_file(table, models, tmp_path):
+    arrays, content = models.to_state()
     np.savez(tmp_path / "arrays.npz", **arrays)
     with np.load(tmp_path / "arrays.npz", allow_pickle=False) as stored:
-        loaded = TreeExperts.from_state(dict(stored), json.loads(json.dumps(content)))
-    same(loaded.predict(table, all_rows(table)), experts.predict(table, all_rows(table)))
+        loaded = TreeModels.from_state(dict(stored), json.loads(json.dumps(content)))
+    same(loaded.predict(table, all_rows(table)), models.predict(table, all_rows(table)))
 
 
 def damaged_states(arrays, content):
@@ -214,13 +215,13 @@ def damaged_states(arrays, content):
     yield "edges", arrays | {"edges": arrays["edges"][::-1].copy()}, content
 
 
-def test_damage_is_told(experts):
+def test_damaged_states_are_refused(models):
     broken = 0
-    for what, arrays, content in damaged_states(*experts.to_state()):
+    for what, arrays, content in damaged_states(*models.to_state()):
         if what.startswith("text") and arrays[what.split()[1]].size == 0:
             continue
         try:
-            TreeExperts.from_state(arrays, content)
+            TreeModels.from_state(arrays, content)
         except InputError:
             broken += 1
         else:
@@ -228,14 +229,14 @@ def test_damage_is_told(experts):
     assert broken > 100
 
 
-def test_other_tables_are_refused(table, experts):
+def test_other_tables_are_refused(table, models):
     with pytest.raises(InputError, match="other questions"):
-        experts.predict(table.select(table.names[::-1]), np.arange(3))
+        models.predict(table.select(table.names[::-1]), np.arange(3))
     columns = (*table.columns[:4], Column("after", ColumnKind.NOMINAL, (1, 2, 3)))
     with pytest.raises(InputError, match=r"after.*described otherwise"):
-        experts.predict(CodedTable(columns, table.values, table.states), np.arange(3))
+        models.predict(CodedTable(columns, table.values, table.states), np.arange(3))
     with pytest.raises(InputError, match="does not fit"):
-        TreeExperts.fit(table, table.states.answered[:-1], QUICK, 1)
+        TreeModels.fit(table, table.states.answered[:-1], QUICK, 1)
 
 
 def test_constant_and_nearly_empty_questions():
@@ -250,7 +251,7 @@ def test_constant_and_nearly_empty_questions():
              ColumnKind.CONTINUOUS, ColumnKind.NOMINAL, ColumnKind.CONTINUOUS]  # fmt: skip
     table = plain_table(values, kinds, [2, 0, 4, 0, 3, 0])
     events = EventLog()
-    fitted = TreeExperts.fit(table, table.states.answered, FULL, 1, events=events)
+    fitted = TreeModels.fit(table, table.states.answered, FULL, 1, events=events)
     answers = fitted.predict(table, np.arange(2))
     assert answers.probabilities[0][0, 1] > 0.99
     assert answers.numbers[1].tolist() == [5.0, 5.0]
@@ -260,7 +261,7 @@ def test_constant_and_nearly_empty_questions():
     assert answers.numbers[5].tolist() == [0.0, 0.0]
     assert {e.column for e in events} >= {"q0", "q1", "q2", "q3", "q5"}
     arrays, content = fitted.to_state()
-    same(TreeExperts.from_state(arrays, content).predict(table, np.arange(2)), answers)
+    same(TreeModels.from_state(arrays, content).predict(table, np.arange(2)), answers)
 
 
 def test_predictors_never_known():
@@ -269,7 +270,7 @@ def test_predictors_never_known():
     values[:, 0] = rng.integers(0, 2, 200)
     values[0, 0] = np.nan
     table = plain_table(values, [ColumnKind.NOMINAL] * 3, [2, 2, 2])
-    answers = TreeExperts.fit(table, table.states.answered, FULL, 1).predict(table, np.arange(1))
+    answers = TreeModels.fit(table, table.states.answered, FULL, 1).predict(table, np.arange(1))
     np.testing.assert_allclose(
         answers.probabilities[0][0, 1], (np.nansum(values[:, 0]) + 0.5) / 200, atol=0.02
     )
@@ -284,7 +285,7 @@ def test_many_levels_share_a_class():
     values = np.column_stack([level, side]).astype(float)
     values[:5, 0] = np.nan
     table = plain_table(values, [ColumnKind.NOMINAL, ColumnKind.NOMINAL], [300, 2])
-    fitted = TreeExperts.fit(table, table.states.answered, QUICK, 1)
+    fitted = TreeModels.fit(table, table.states.answered, QUICK, 1)
     assert fitted.models[0].trees.start.size == QUICK.max_classes
     chance = fitted.predict(table, all_rows(table)).probabilities[0]
     np.testing.assert_allclose(chance.sum(axis=1), 1.0)
@@ -293,7 +294,7 @@ def test_many_levels_share_a_class():
     assert chance[side == 0, 0].mean() > 10 * chance[side == 1, 0].mean()
     # As a predictor it is beyond the sets of levels and split in its order, in groups: only the
     # group across the border of the sides is of two minds.
-    back = TreeExperts.fit(table, table.states.answered, QUICK, 1, columns=[1])
+    back = TreeModels.fit(table, table.states.answered, QUICK, 1, columns=[1])
     sure = back.predict(table, np.arange(5, 4000)).probabilities[1]
     assert (sure.argmax(axis=1) == side[5:]).mean() > 0.95
 
@@ -301,7 +302,7 @@ def test_many_levels_share_a_class():
 @pytest.mark.parametrize("n_rows", [0, 1, 2])
 def test_hardly_any_rows(n_rows):
     table = mixed_table(20).rows(np.arange(n_rows))
-    fitted = TreeExperts.fit(table, table.states.answered, FULL, 1, columns=[0, 1, 2, 3, 4])
+    fitted = TreeModels.fit(table, table.states.answered, FULL, 1, columns=[0, 1, 2, 3, 4])
     answers = fitted.predict(table, np.arange(n_rows))
     assert answers.numbers[2].shape == (n_rows,)
     assert answers.probabilities[1].shape == (n_rows, 5)
@@ -311,9 +312,9 @@ def test_hardly_any_rows(n_rows):
 def test_levels_are_named():
     assert QUICK.max_rounds < FULL.max_rounds
     with pytest.raises(InputError, match=r"no level 'slow'.*'quick' or 'full'"):
-        TreeExpertSettings.named("slow")
+        TreeSettings.named("slow")
     with pytest.raises(InputError, match="max_leaves = 65"):
-        TreeExpertSettings(max_leaves=65)
+        TreeSettings(max_leaves=65)
 
 
 def test_codes_keep_the_order_of_answers():
@@ -334,6 +335,6 @@ def test_importable_without_data_frames():
     code = (
         "import sys\n"
         "for name in ('polars', 'pydantic'): sys.modules[name] = None\n"
-        "import tabsoda.experts\n"
+        "import tabsoda.engine.trees.fit\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

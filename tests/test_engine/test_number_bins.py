@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from tabsoda.encoding.number_bins import MAX_BINS, POOL_SIZE, NumberBins
+from tabsoda.engine.number_bins import MAX_BINS, POOL_SIZE, NumberBins
 
 WIDE = st.floats(-1e9, 1e9, allow_nan=False, width=32)
 COUNTS = st.integers(0, 40).map(float)

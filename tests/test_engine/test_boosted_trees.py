@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-from tabsoda.experts.boosted_trees import BoostedTrees, trees_from_scikit_learn
-from tabsoda.experts.predictor_codes import MISSING
+from tabsoda.engine.trees.boosted_trees import BoostedTrees, trees_from_scikit_learn
+from tabsoda.engine.trees.predictor_codes import MISSING
 
 
 def some_codes(rng, n_rows, n_columns, most, missing):
@@ -89,7 +89,7 @@ def test_a_block_is_like_a_row(monkeypatch):
     ).fit(as_matrix(codes), codes[:, 1] * (codes[:, 3] > 4.0))
     trees = converted(model, codes, native)
     whole = trees.outputs(np.ascontiguousarray(codes.T))
-    monkeypatch.setattr("tabsoda.experts.boosted_trees._BLOCK_CELLS", 1)
+    monkeypatch.setattr("tabsoda.engine.trees.boosted_trees._BLOCK_CELLS", 1)
     assert np.array_equal(trees.outputs(np.ascontiguousarray(codes.T)), whole)
     single = [trees.outputs(np.ascontiguousarray(codes[i : i + 1].T))[0, 0] for i in range(50)]
     assert single == whole[0, :50].tolist()

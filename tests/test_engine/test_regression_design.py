@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.regressions.design import Design
+from tabsoda.engine.regressions.design import Design
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 

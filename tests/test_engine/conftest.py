@@ -1,0 +1,72 @@
+"""What tests of the default engine share: quick settings, and comparisons bit by bit."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load, save
+
+from tabsoda.engine.files import engine_from_state, engine_state
+from tabsoda.engine.presets import QUALITIES
+from tabsoda.engine.settings import EngineSettings
+
+
+@pytest.fixture(scope="session")
+def quick_settings():
+    """Return a maker of settings near a quality's that fit in a fraction of a second."""
+
+    def make(quality="balanced", **changes):
+        settings = EngineSettings().replace(**QUALITIES[quality])
+        settings = settings.replace(
+            network={"width": 16},
+            training={"max_steps": 12, "epoch_steps": 4, "batch_size": 64},
+            trees={"effort": "quick"},
+            regressions={"sets": 2, "rounds": 1, "point_sets": 1},
+        )
+        return settings.replace(**changes)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def reloaded():
+    """Return a function that saves an engine to bytes and JSON, and rebuilds it from them."""
+
+    def rebuild(engine):
+        arrays, content = engine_state(engine)
+        return engine_from_state(
+            load(save(arrays)),
+            json.loads(json.dumps(content)),
+            engine.columns,
+            engine.settings,
+            engine.seed,
+            torch.device("cpu"),
+            engine.history,
+            engine.events,
+        )
+
+    return rebuild
+
+
+@pytest.fixture(scope="session")
+def differing():
+    """Return the names of the fitted arrays in which two engines differ."""
+
+    def compare(one, other):
+        left, right = engine_state(one)[0], engine_state(other)[0]
+        assert left.keys() == right.keys()
+        return {k for k in left if not np.array_equal(left[k], right[k], equal_nan=True)}
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def same_cells():
+    """Return whether two results agree in every cell and every draw."""
+
+    def compare(one, other):
+        names = ("rows", "positions", "draws", "mode", "median")
+        return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+
+    return compare
