@@ -7,7 +7,6 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "tabsoda"
 MOST_LINES = 60
 # Functions that were longer when the limit came. Shorten one and take it out; add none.
 ALLOWED = {
-    "cli/impute.py:impute": 72,
     # A list of questions.
     "datasets/questionnaire/topics.py:topic_questions": 77,
     "em/training_batch.py:batch_loss": 75,

@@ -41,6 +41,7 @@ def test_public_names():
         "TabSODAImputer",
         "__version__",
         "check",
+        "impute_file",
         "load_result",
         "mine_rules",
         "pool",

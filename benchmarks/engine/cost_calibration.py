@@ -73,8 +73,8 @@ def main() -> None:
 
 def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -> dict[str, Any]:
     """Run the command here; return the work counted and the CPU seconds of each stage."""
+    import tabsoda.imputation_plan as plans
     from tabsoda._internal.machine_speed import probe_seconds
-    from tabsoda.cli.impute_job import Job
     from tabsoda.cli.main import main as command
     from tabsoda.datasets import make_survey
     from tabsoda.em.peak_memory import memory_work
@@ -82,23 +82,23 @@ def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -
 
     seconds = watch_stages()
     counted: dict[str, Any] = {}
-    inner = Job.cost
+    inner = plans._cost
 
-    def count(job: Job) -> Any:
-        size = TableSize.of(job.source.table)
-        settings = job.imputer.settings_for(*job.source.table.shape)
+    def count(imputer: Any, survey: Any, m: int, **options: Any) -> Any:
+        size = TableSize.of(survey.table)
+        settings = imputer.settings_for(*survey.table.shape)
         counted["work"] = stage_work(size, settings, n_draws)
         counted["memory_work"] = memory_work(size, settings, n_draws)
-        return inner(job)
+        return inner(imputer, survey, m, **options)
 
-    Job.cost = count  # type: ignore[method-assign]
+    plans._cost = count
     chosen = "--preset" if name == "small" else "--quality"
     with tempfile.TemporaryDirectory() as folder:
         make_survey(n_rows, n_columns=n_columns, seed=1).write(folder, ("parquet",))
         start = time.process_time()
         given = [f"{folder}/survey.parquet", "--survey", f"{folder}/survey.toml"]
         given += ["--skip-mask", f"{folder}/skip.parquet", "-m", str(n_draws), chosen, name]
-        given += ["-o", f"{folder}/out", "--json", *(["--set", change] if change else [])]
+        given += ["-o", f"{folder}/out", *(["--set", change] if change else [])]
         shown, sys.stdout = sys.stdout, open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         command(["impute", *given])
         sys.stdout = shown
@@ -118,14 +118,14 @@ def watch_stages() -> dict[str, float]:
     """Let every stage add its CPU seconds, without those of stages in it, to what is returned."""
     import tabsoda.experts.growing as trees
     import tabsoda.reporting.report as report
-    from tabsoda.cli.impute_job import Job
     from tabsoda.em import engine, fitting
     from tabsoda.em.e_step import Sampler
     from tabsoda.em.estimating import Estimator
     from tabsoda.em.refitting import RegressionFit
+    from tabsoda.file_imputation import SurveyFiles
 
     places = [
-        (Job, "prepare", "reading"),
+        (SurveyFiles, "prepare", "reading"),
         (engine.Engine, "fit", "completing"),
         (fitting, "run_em", "training"),
         (trees, "grow_experts", "trees"),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.errors import InputError, TabSODAError
     from tabsoda.events import Event, EventLog
+    from tabsoda.file_imputation import impute_file
     from tabsoda.imputations import Imputations
     from tabsoda.imputations.result_folder import load_result
     from tabsoda.imputer import TabSODAImputer
@@ -52,6 +53,7 @@ _HOMES = {
     "TabSODAError": "tabsoda.errors",
     "TabSODAImputer": "tabsoda.imputer",
     "check": "tabsoda.skips.checking",
+    "impute_file": "tabsoda.file_imputation",
     "load_result": "tabsoda.imputations.result_folder",
     "mine_rules": "tabsoda.skips.mining",
     "pool": "tabsoda.analysis",
@@ -85,6 +87,7 @@ __all__ = [
     "TabSODAImputer",
     "__version__",
     "check",
+    "impute_file",
     "load_result",
     "mine_rules",
     "pool",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +13,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tabsoda.em.engine import Engine
-from tabsoda.em.model_files import load_engine, save_engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
-from tabsoda.imputer_files import KeptParts
+from tabsoda.imputer_files import ImputerState, load_fit, model_files, save_imputer
 from tabsoda.imputer_input import read_input, unmasked
-from tabsoda.imputer_parameters import checked_parameters
+from tabsoda.imputer_parameters import check_parameters, checked_seed, read_rules
+from tabsoda.imputer_run import run_record
 from tabsoda.imputer_sklearn import SklearnImputer
 from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
@@ -30,7 +31,6 @@ from tabsoda.skips.review_policy import (
     FROM_MODEL,
     apply_rules,
     mine_and_apply,
-    unreviewed,
 )
 from tabsoda.survey import Survey
 
@@ -59,8 +59,9 @@ class TabSODAImputer(SklearnImputer):
         continuous columns.
     skips : {"given", "mine"}
         Take skips as given by codes, mask or rules; or mine the rules first.
-    rules : RuleSet, optional
-        Routing rules to apply, to new rows too. Rules that nobody has reviewed are refused.
+    rules : RuleSet or path, optional
+        Routing rules to apply, to new rows too, or their file. Rules that nobody has
+        reviewed are refused.
     accept_unreviewed : bool
         Apply rules without a review (``--accept-all`` on the command line); an event names them.
         Mined rules are never reviewed: ``skips="mine"`` needs no acceptance, but records the same
@@ -89,6 +90,8 @@ class TabSODAImputer(SklearnImputer):
         Resolved.
     history_ : list of dict
     events_ : EventLog
+    files_ : dict of str to InputFile
+        The rules file, or the files of the model that was loaded.
 
     Notes
     -----
@@ -162,17 +165,20 @@ class TabSODAImputer(SklearnImputer):
         report : callable, optional
             Called as ``report(done, total, what)`` while the fit runs.
         """
-        seed = checked_parameters(self)
+        started = time.perf_counter()
+        given = check_parameters(self)
         X = unmasked(X)
         is_named = self._validate(X, reset=True)
-        survey = self._under_rules(read_input(X, self.description, skip_mask), report)
+        survey = read_input(X, self.description, skip_mask)
+        survey = self._under_rules(survey, given.rules, report)
         if not is_named and not survey.is_array:
             self._take_names(survey.frame.columns)
-        self.rules_, self._is_loaded = survey.rules if self.skips == "mine" else self.rules, False
+        self.rules_ = survey.rules if self.skips == "mine" else given.rules
+        self.files_, self._rules_from_model = given.files, False
         self.engine_ = Engine.fit(
             survey.table,
             self.settings_for(*survey.table.shape),
-            seed=seed,
+            seed=checked_seed(self.random_state),
             device=self.device,
             row_weights=sample_weight,
             checkpoint=None if checkpoint is None else Path(checkpoint),
@@ -185,6 +191,7 @@ class TabSODAImputer(SklearnImputer):
         self.settings_ = self.engine_.model.settings.to_dict()
         self.history_ = self.engine_.history
         self.events_ = EventLog([*survey.events, *self.engine_.events])
+        self._fit_seconds = time.perf_counter() - started
         return self
 
     def fit_transform(self, X: Any, y: None = None, *, skip_mask: Any = None, **fit: Any) -> Any:
@@ -268,6 +275,8 @@ class TabSODAImputer(SklearnImputer):
                 "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
             )
         check_policy(self.gate_policy)
+        started = time.perf_counter()
+        run = run_record(self, survey, int(n_draws), 0.0)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
         survey, cells, routing = gates.impute(
             self.engine_,
@@ -278,18 +287,17 @@ class TabSODAImputer(SklearnImputer):
             checkpoint=checkpoint,
             occurrences=occurrences,
         )
-        # Rules are applied anew where the result's survey is imputed again.
-        given = None if survey.is_array else replace(survey, rules=None, known_skips=None)
         return Imputations(
             survey.table,
             cells,
-            given,
+            None if survey.is_array else survey.without_rules(),
             survey.original,
             self.settings_,
             self.history_,
             # The events of the fitted table come again with the imputed one.
             EventLog(list(dict.fromkeys([*self.events_, *survey.events, *decided]))),
             routing,
+            replace(run, seconds=self._fit_seconds + time.perf_counter() - started),
         )
 
     def prepare(self, X: Any, *, skip_mask: Any = None, report: Report | None = None) -> Survey:
@@ -305,37 +313,40 @@ class TabSODAImputer(SklearnImputer):
         """
         if hasattr(self, "engine_"):
             return self._under_own_rules(read_input(X, self.schema_, skip_mask))
-        checked_parameters(self)
-        return self._under_rules(read_input(X, self.description, skip_mask), report)
+        rules = check_parameters(self).rules
+        return self._under_rules(read_input(X, self.description, skip_mask), rules, report)
 
-    def _under_rules(self, survey: Survey, report: Report | None) -> Survey:
-        """Apply the rules of the parameters, or mine them, before a fit."""
+    def use_rules(self, rules: Any, *, accept_unreviewed: bool = False) -> TabSODAImputer:
+        """Impute by other rules from now on; nothing is fitted again.
+
+        Parameters
+        ----------
+        rules : RuleSet or path
+        accept_unreviewed : bool
+            As the parameter of that name.
+        """
+        check_is_fitted(self)
+        given = read_rules(rules, accepted=accept_unreviewed)
+        self.rules_, self._rules_from_model = given.rules, False
+        self.files_ = self.files_ | given.files
+        return self
+
+    def _under_rules(self, survey: Survey, rules: Any, report: Report | None) -> Survey:
+        """Apply rules before a fit, or mine them."""
         if self.skips == "mine":
             return survey if survey.rules is not None else mine_and_apply(survey, report)
-        return survey if self.rules is None else apply_rules(survey, self.rules)
+        return survey if rules is None else apply_rules(survey, rules)
 
     def _under_own_rules(self, survey: Survey) -> Survey:
         """Apply the rules of the fitted model."""
         if self.rules_ is None:
             return survey
-        return apply_rules(survey, self.rules_, FROM_MODEL if self._is_loaded else ACCEPTED)
+        return apply_rules(survey, self.rules_, FROM_MODEL if self._rules_from_model else ACCEPTED)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder of safetensors and JSON."""
         check_is_fitted(self)
-        save_engine(self.engine_, Path(folder))
-        names = getattr(self, "feature_names_in_", None)
-        kept = KeptParts(
-            self.schema_,
-            self.rules_,
-            None if names is None else tuple(str(name) for name in names),
-            self.n_features_in_,
-            self.n_imputations,
-            self.skips,
-            self.gate_policy,
-            self.routes_,
-        )
-        kept.save(Path(folder))
+        save_imputer(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TabSODAImputer:
@@ -343,31 +354,34 @@ class TabSODAImputer(SklearnImputer):
 
         Its parameters are such that fitting it again does the same.
         """
-        engine = load_engine(Path(folder), device)
-        kept = KeptParts.load(Path(folder))
-        settings = engine.model.settings.to_dict()
-        imputer = cls(
-            settings=settings,
-            description=kept.schema,
-            skips=kept.skips,
-            rules=kept.rules if kept.skips == "given" else None,
-            # Whoever saved the model accepted its rules.
-            accept_unreviewed=kept.rules is not None and bool(unreviewed(kept.rules)),
-            gate_policy=kept.gate_policy,
-            n_imputations=kept.n_imputations,
-            random_state=engine.model.seed,
-            device=device,
-        )
-        imputer.engine_, imputer._is_loaded = engine, True
-        imputer.schema_, imputer.rules_ = kept.schema, kept.rules
-        imputer.routes_ = kept.routes
-        imputer.n_features_in_ = kept.n_features
-        if kept.feature_names is not None:
-            imputer._take_names(kept.feature_names)
-        imputer.settings_ = settings
-        imputer.history_ = engine.history
-        imputer.events_ = engine.events
+        engine, state = load_fit(Path(folder), device)
+        imputer = cls(**state.parameters(engine), device=device)
+        imputer._take_fit(engine, state)
+        imputer.files_, imputer._rules_from_model = model_files(Path(folder)), True
         return imputer
+
+    def resume(self, folder: str | Path) -> TabSODAImputer:
+        """Take over the fit that an imputer of the same parameters saved.
+
+        Parameters
+        ----------
+        folder : path
+            As :meth:`save` wrote it.
+        """
+        given = check_parameters(self)
+        self._take_fit(*load_fit(Path(folder), self.device))
+        self.files_, self._rules_from_model = given.files, False
+        return self
+
+    def _take_fit(self, engine: Engine, state: ImputerState) -> None:
+        self.engine_, self.schema_, self.routes_ = engine, state.schema, state.routes
+        self.rules_ = state.rules
+        self.n_features_in_ = state.n_features
+        if state.feature_names is not None:
+            self._take_names(state.feature_names)
+        self.settings_ = engine.model.settings.to_dict()
+        self.history_, self.events_ = engine.history, engine.events
+        self._fit_seconds = 0.0
 
     def settings_for(self, n_rows: int, n_columns: int) -> Settings:
         """Return the settings for a table of this size; wrong ones are told at once."""

@@ -31,25 +31,26 @@ def save_whole(imputer: TabSODAImputer, folder: Path, checkpoint: Path) -> None:
         (Path(place) / "model").replace(folder)
 
 
-def load_kept(folder: Path, survey: Survey, device: str) -> TabSODAImputer | None:
-    """Return the imputer that an earlier start of the same run fitted; None where there is none.
+def load_kept(imputer: TabSODAImputer, folder: Path, survey: Survey) -> bool:
+    """Give an imputer the fit that an earlier start of the same run saved; say whether it has one.
 
     Parameters
     ----------
+    imputer : TabSODAImputer
+        With the parameters of that run.
     folder : Path
         As :func:`save_whole` wrote it.
     survey : Survey
         What is imputed. Its events come first in those of the imputer, as after a fit.
-    device : str
     """
     if not folder.is_dir():
-        return None
+        return False
     try:
-        imputer = TabSODAImputer.load(folder, device)
+        imputer.resume(folder)
     except InputError as error:
         survey.events.add("train", "kept model not used", detail=str(error))
-        return None
+        return False
     imputer.events_ = EventLog([*survey.events, *imputer.engine_.events])
     version = json.loads((folder / "model.json").read_text(encoding="utf-8"))["tabsoda"]
     imputer.events_.add("train", "resumed", detail=f"after the fit, made by tabsoda {version}")
-    return imputer
+    return True

@@ -1,24 +1,48 @@
-"""What a saved imputer keeps beside its engine: description, rules, names and parameters."""
+"""A saved imputer: its engine, and beside it description, rules, names and parameters."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
+from tabsoda.em.engine import Engine
+from tabsoda.em.model_files import load_engine, save_engine
 from tabsoda.errors import InputError
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
+from tabsoda.skips.review_policy import unreviewed
+from tabsoda.survey import InputFile
+
+if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
 
 _SCHEMA, _RULES, _TEXT = "survey.toml", "rules.toml", "imputer.json"
 _ROUTES = "routes.safetensors"
 
 
+def save_imputer(imputer: TabSODAImputer, folder: Path) -> None:
+    """Write a fitted imputer to a folder of safetensors and JSON."""
+    save_engine(imputer.engine_, folder)
+    ImputerState.of(imputer).save(folder)
+
+
+def load_fit(folder: Path, device: str) -> tuple[Engine, ImputerState]:
+    """Read what :func:`save_imputer` wrote."""
+    return load_engine(folder, device), ImputerState.load(folder)
+
+
+def model_files(folder: Path) -> dict[str, InputFile]:
+    """Return the files that identify a saved model, for a manifest."""
+    names = {"model": "model.json", "model_tensors": "model.safetensors"}
+    return {what: InputFile.of(folder / name) for what, name in names.items()}
+
+
 @dataclass(frozen=True, eq=False)
-class KeptParts:
-    """All of an imputer that is no part of its engine.
+class ImputerState:
+    """All of a fitted imputer that is not part of its engine.
 
     Attributes
     ----------
@@ -42,6 +66,35 @@ class KeptParts:
     skips: str
     gate_policy: str = "follow"
     routes: RouteModels | None = None
+
+    @classmethod
+    def of(cls, imputer: TabSODAImputer) -> ImputerState:
+        """Return the state of a fitted imputer."""
+        names = getattr(imputer, "feature_names_in_", None)
+        return cls(
+            imputer.schema_,
+            imputer.rules_,
+            None if names is None else tuple(str(name) for name in names),
+            imputer.n_features_in_,
+            imputer.n_imputations,
+            imputer.skips,
+            imputer.gate_policy,
+            imputer.routes_,
+        )
+
+    def parameters(self, engine: Engine) -> dict[str, Any]:
+        """Return parameters with which an imputer would be fitted to the same state."""
+        return {
+            "settings": engine.model.settings.to_dict(),
+            "description": self.schema,
+            "skips": self.skips,
+            "rules": self.rules if self.skips == "given" else None,
+            # Whoever saved the model accepted its rules.
+            "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
+            "gate_policy": self.gate_policy,
+            "n_imputations": self.n_imputations,
+            "random_state": engine.model.seed,
+        }
 
     def save(self, folder: Path) -> None:
         """Write the parts to a model's folder; those of an earlier model there are removed."""
@@ -68,7 +121,7 @@ class KeptParts:
         write_json(folder / _TEXT, content)
 
     @classmethod
-    def load(cls, folder: Path) -> KeptParts:
+    def load(cls, folder: Path) -> ImputerState:
         """Read the parts from a model's folder."""
         from tabsoda.schema.files import load_schema
         from tabsoda.skips.rule_set import RuleSet

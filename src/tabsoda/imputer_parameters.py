@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,15 +11,25 @@ import numpy as np
 from tabsoda.errors import InputError
 from tabsoda.routing.policy import check_policy
 from tabsoda.skips.review_policy import require_review
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.survey import InputFile
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
 
 
-def checked_parameters(imputer: TabSODAImputer) -> int:
-    """Raise where a parameter is wrong or rules are not reviewed; return the seed."""
+@dataclass(frozen=True)
+class GivenRules:
+    """The rules of a parameter, and the file they were read from where there is one."""
+
+    rules: RuleSet | None = None
+    files: dict[str, InputFile] = field(default_factory=dict)
+
+
+def check_parameters(imputer: TabSODAImputer) -> GivenRules:
+    """Raise where a parameter is wrong or rules are not reviewed; return the rules."""
     imputer.settings_for(1, 1)
-    seed = _checked_seed(imputer.random_state)
+    checked_seed(imputer.random_state)
     if imputer.skips not in ("given", "mine"):
         raise InputError(
             "The parameter skips is not known", found=repr(imputer.skips), expected="given, mine"
@@ -28,24 +40,36 @@ def checked_parameters(imputer: TabSODAImputer) -> int:
             "The parameter skips='mine' looks for rules, but rules are given already",
             next_step="Leave out skips='mine', or leave out rules",
         )
-    if imputer.rules is not None:
-        check_rules(imputer.rules, accepted=imputer.accept_unreviewed)
-    return seed
+    return read_rules(imputer.rules, accepted=imputer.accept_unreviewed)
 
 
-def check_rules(rules: Any, *, accepted: bool) -> None:
-    """Raise where rules are not a rule set, or not reviewed and not accepted as they are."""
-    if not hasattr(rules, "apply"):
+def read_rules(rules: Any, *, accepted: bool) -> GivenRules:
+    """Read rules where a file is given; raise where they are not reviewed and not accepted.
+
+    Parameters
+    ----------
+    rules : RuleSet, path or None
+    accepted : bool
+        Use rules without a review.
+    """
+    if rules is None:
+        return GivenRules()
+    if isinstance(rules, str | Path):
+        read = RuleSet.from_toml(rules)
+        require_review(read, accepted=accepted, file=str(rules))
+        return GivenRules(read, {"rules": InputFile.of(rules)})
+    if not isinstance(rules, RuleSet):
         raise InputError(
             "The parameter rules is not usable",
             found=type(rules).__name__,
-            expected="a RuleSet",
-            next_step="Read a file of rules by RuleSet.from_toml",
+            expected="a RuleSet, or the path of a rules file",
         )
     require_review(rules, accepted=accepted)
+    return GivenRules(rules)
 
 
-def _checked_seed(seed: Any) -> int:
+def checked_seed(seed: Any) -> int:
+    """Return a seed as a plain integer; raise where it is not a whole number."""
     if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
         return int(seed)
     raise InputError(

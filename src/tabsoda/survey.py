@@ -99,6 +99,14 @@ class Survey:
         """Return the same survey with a copy of its events, to add more."""
         return replace(self, events=EventLog([*self.events]))
 
+    def without_rules(self) -> Survey:
+        """Return the survey under its present states, without what was recorded about rules.
+
+        Rules are applied anew where it is imputed again.
+        """
+        events = EventLog([event for event in self.events if event.stage != "skips"])
+        return replace(self, events=events, rules=None, known_skips=None)
+
     def _repr_html_(self) -> str:
         from tabsoda._internal.notebook import survey_html
 

@@ -138,7 +138,9 @@ def test_unreviewed_rules_are_applied_when_accepted_and_named(survey, proposed, 
 def test_rules_of_a_model_were_accepted_with_it(survey, proposed, tmp_path, capsys):
     accepted = ["--rules", str(proposed), "--accept-all", "-m", "1"]
     impute(survey, tmp_path / "x", *accepted)
-    assert json.loads((tmp_path / "x" / "manifest.json").read_text())["options"]["accept_all"]
+    assert json.loads((tmp_path / "x" / "manifest.json").read_text())["options"][
+        "accept_unreviewed"
+    ]
     capsys.readouterr()
     model = ["--model", str(tmp_path / "x" / "model"), "--dry-run", "--json"]
     main(["impute", str(survey / "survey.csv"), *model])

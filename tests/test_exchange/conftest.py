@@ -7,7 +7,6 @@ import pyreadstat
 import pytest
 
 from tabsoda import TabSODAImputer, read_survey
-from tabsoda.cli.impute_outputs import write_outputs
 from tabsoda.imputations import Imputations, ImputedCells
 
 
@@ -135,6 +134,5 @@ def both(lettered_file, tmp_path_factory):
     imputer = TabSODAImputer(settings=QUICK, random_state=1, device="cpu").fit(survey)
     result = imputer.impute(survey, m=3)
     folder = tmp_path_factory.mktemp("result") / "out"
-    folder.mkdir()
-    write_outputs(folder, result, imputer, {"data": lettered_file}, {"draws": 3}, 1.0)
+    result.save(folder)
     return result, folder

@@ -334,9 +334,11 @@ def test_weights_that_are_texts(X):
         imputer().fit(X, sample_weight=["much"] * len(X))
 
 
-def test_rules_are_read_before_they_are_given(X):
-    with pytest.raises(InputError, match=r"Found: str. Expected: a RuleSet.*RuleSet.from_toml"):
-        imputer(rules="rules.toml").fit(X)
+def test_rules_are_a_rule_set_or_its_file(X, tmp_path):
+    with pytest.raises(InputError, match=r"Found: list. Expected: a RuleSet, or the path"):
+        imputer(rules=[]).fit(X)
+    with pytest.raises(InputError, match=r"absent.toml"):
+        imputer(rules=tmp_path / "absent.toml").fit(X)
 
 
 @pytest.mark.parametrize("scale", [1e120, -1e155, 1e307])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +27,9 @@ N_DRAWS = 5
 
 def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
     """Impute in the quickest quality, and write what ``tabsoda impute`` writes, report included."""
-    from tabsoda.cli.impute_outputs import write_outputs
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.reporting.report import PAGE, write_report
 
-    folder.mkdir(exist_ok=True)
     imputer = TabSODAImputer(
         quality=QUALITY,
         settings=SETTINGS,
@@ -41,15 +38,11 @@ def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
         random_state=1,
         n_imputations=N_DRAWS,
     )
-    start = time.perf_counter()
     with progress("Fitting") as report:
         imputer.fit(survey, report=report)
     with progress("Imputing") as report:
         result = imputer.impute(survey, report=report)
-    inputs = {"data": folder.parent / "survey.csv", "survey": folder.parent / "survey.toml"}
-    options = {"draws": N_DRAWS, "seed": 1, "quality": QUALITY, "changed": SETTINGS}
-    seconds = time.perf_counter() - start
-    manifest = write_outputs(folder, result, imputer, inputs, options, seconds)
+    manifest = result.save(folder, force=True)
     with progress("Reporting") as report:
         write_report(result, folder / PAGE, manifest=manifest, imputer=imputer, progress=report)
     return result

@@ -154,17 +154,12 @@ def _read(
     skip_mask: Path | None,
 ) -> Survey:
     from tabsoda.reading import read_survey
+    from tabsoda.skips.review_policy import apply_rules
     from tabsoda.skips.rule_set import RuleSet
 
     rule_set = None if rules is None else RuleSet.from_toml(rules)
     source = read_survey(data, survey, codebook=codebook, skip_mask=skip_mask, unlisted=unlisted)
-    if rule_set is None:
-        return source
-    states = rule_set.apply(source.table)
-    added = int(states.skipped.sum() - source.states.skipped.sum())
-    detail = f"{added} cells by {len(rule_set.active)} rules"
-    source.events.add("skips", "skips taken from rules", detail=detail)
-    return source.with_states(states)
+    return source if rule_set is None else apply_rules(source, rule_set)
 
 
 def _write(files: list[Path], found: dict[str, Any], source: str) -> None:

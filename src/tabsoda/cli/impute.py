@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,22 +12,11 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tabsoda.cli.console import emit_json, progress
-from tabsoda.cli.impute_job import Job
-from tabsoda.cli.impute_rules import require_accepted_mining
-from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards
-from tabsoda.cli.impute_text import (
-    cost_text,
-    no_skips_text,
-    plan_facts,
-    show_plan,
-    show_result,
-)
+from tabsoda.cli.impute_options import ImputerOptions
+from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards, show_shards
+from tabsoda.cli.impute_text import announce_plan, show_plan, show_result
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
-from tabsoda.imputations.run_folder import check_folder, claim_folder
-
-# Runs expected to take longer than this tell so before they start.
-_LONG_SECONDS = 20
 
 
 def impute(
@@ -127,112 +118,75 @@ def impute(
     force
         Overwrite what an earlier run left in the folder.
     """
-    files = {
-        "data": data,
-        "survey": survey,
+    options = ImputerOptions(
+        survey=survey,
+        rules=rules,
+        model=model,
+        mine=mine,
+        accept_all=accept_all,
+        bits=bits,
+        gate_policy=gate_policy,
+        seed=seed,
+        quality=quality,
+        preset=preset,
+        changes=changes,
+        device=device,
+    )
+    options.check(has_mask=skip_mask is not None)
+    reading: dict[str, Any] = {
+        # A description to fit with belongs to the imputer.
+        "description": None if model is None else survey,
         "codebook": codebook,
-        "rules": rules,
         "skip_mask": skip_mask,
-        "model": None if model is None else model / "model.json",
-        "model_tensors": None if model is None else model / "model.safetensors",
-    }
-    inputs = {name: path for name, path in files.items() if path is not None}
-    fitting = {"seed": seed, "quality": quality, "preset": preset, "set": changes or None}
-    flags = {"mine": mine or None, "bits": bits or None}
-    _check_options(inputs, {**fitting, **flags})
-    require_accepted_mining(mine=mine, accept_all=accept_all)
-    options: dict[str, Any] = {
         "unlisted": unlisted,
-        "accept_all": accept_all,
-        "gate_policy": gate_policy or ("follow" if model is None else None),
     }
-    if model is None:
-        options |= {
-            "seed": seed or 0,
-            "quality": None if preset else quality or "balanced",
-            "preset": preset,
-            "set": list(changes),
-            "mine": mine,
-            "bits": bits,
-        }
-    job = Job(inputs, model, options, draws, device)
     shards = ShardOptions(shard_rows, fit_rows, engine, jobs)
     if shards.wanted and not dry_run:
-        impute_in_shards(job, _required(output_folder), shards, as_json=as_json, force=force)
-        return
-    if not dry_run:
         folder = _required(output_folder)
-        run = job.identity()
-        check_folder(folder, list(inputs.values()), run, force=force)
-    job.prepare()
-    if dry_run:
-        facts = plan_facts(job.source, job.cost(), job.fillable(), job.followed_rules())
-        emit_json(facts) if as_json else show_plan(facts)
+        manifest = impute_in_shards(data, options, folder, draws, shards, reading, force=force)
+        emit_json(manifest) if as_json else show_shards(manifest, folder)
         return
-    cost = job.cost()
-    if not as_json:
-        states = job.source.states
-        for line in no_skips_text(int(states.missing.sum()), int(states.skipped.sum())):
-            sys.stderr.write(f"{line}\n")
-    if cost.seconds > _LONG_SECONDS and not as_json:
-        sys.stderr.write(f"{cost_text(cost.seconds, cost.memory_bytes)}\n")
-    checkpoint = claim_folder(folder, run)
-    job.rehearse(folder)
-    result, seconds = job.run(checkpoint)
-    from tabsoda.cli.impute_outputs import write_outputs
 
-    manifest = write_outputs(
-        folder,
-        result,
-        job.imputer,
-        inputs,
-        {"draws": draws, **job.options},
-        seconds,
-        skipped_by_rules=int((job.source.states.skipped & ~job.known_skips).sum()),
-    )
-    if report:
-        from tabsoda.reporting.report import PAGE, write_report
+    from tabsoda.file_imputation import impute_file, plan_file
+    from tabsoda.imputations.result_folder import load_manifest
 
-        with progress("Reporting") as told:
-            write_report(
-                result, folder / PAGE, manifest=manifest, imputer=job.imputer, progress=told
-            )
+    if dry_run:
+        plan = plan_file(data, options.imputer(), m=draws, progress=progress, **reading)
+        emit_json(plan.to_dict()) if as_json else show_plan(plan.to_dict())
+        return
+    folder = _required(output_folder)
+    with _saying_what_is_kept(folder):
+        result = impute_file(
+            data,
+            options.imputer(),
+            folder,
+            m=draws,
+            report=report,
+            force=force,
+            announce=None if as_json else announce_plan,
+            progress=progress,
+            **reading,
+        )
+    manifest = load_manifest(folder)
     if as_json:
         emit_json(manifest)
     else:
         show_result(result, manifest, folder)
 
 
-def _check_options(inputs: dict[str, Path], fitting: dict[str, Any]) -> None:
-    """Raise where options contradict each other, or a file is not there."""
-    given = [name for name, value in fitting.items() if value is not None]
-    if "model" in inputs and given:
-        raise InputError(
-            f"The option --{given[0]} is about fitting, but --model is fitted already",
-            next_step=f"Leave out --{given[0]}, or leave out --model",
-        )
-    if "quality" in given and "preset" in given:
-        raise InputError(
-            "The options --quality and --preset both say where the settings start from",
-            next_step="Leave out one of them",
-        )
-    if "mine" in given and ("rules" in inputs or "skip_mask" in inputs):
-        raise InputError(
-            "The option --mine looks for rules, but skips are given already",
-            next_step="Leave out --mine, or leave out --rules and --skip-mask",
-        )
-    for name, path in inputs.items():
-        is_model = name.startswith("model")
-        if not path.is_file():
-            raise InputError(
-                f"There is no model in '{path.parent}'"
-                if is_model
-                else f"The file '{path}' does not exist",
-                expected=f"a file '{path.name}' there" if is_model else None,
-                next_step="--model takes the folder 'model' of an earlier result"
-                if is_model
-                else "Check its name",
+@contextmanager
+def _saying_what_is_kept(folder: Path) -> Iterator[None]:
+    """Say after an interruption that finished work is kept, where there is any."""
+    from tabsoda.imputations.run_folder import CHECKPOINT
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (folder / CHECKPOINT).is_dir():
+            sys.stderr.write(
+                "Finished rounds and draws are kept: run the same command again to continue.\n"
             )
+        raise
 
 
 def _required(folder: Path | None) -> Path:

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.console import output, progress
 from tabsoda.cli.durations import duration_text
 from tabsoda.cli.impute_text import show
 from tabsoda.cli.rule_text import columns, paragraph
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
-    from tabsoda.cli.impute_job import Job
-    from tabsoda.imputer import TabSODAImputer
+    from tabsoda.cli.impute_options import ImputerOptions
 
 DEFAULT_ROWS = 50_000
 DEFAULT_FIT_ROWS = 100_000
@@ -37,60 +36,64 @@ class ShardOptions:
 
 
 def impute_in_shards(
-    job: Job, folder: Path, options: ShardOptions, *, as_json: bool, force: bool
-) -> None:
-    """Impute the job's file in shards, and say what was done."""
+    data: Path,
+    options: ImputerOptions,
+    folder: Path,
+    draws: int,
+    shards: ShardOptions,
+    reading: dict[str, Any],
+    *,
+    force: bool,
+) -> dict[str, Any]:
+    """Impute a file in shards; return the manifest.
+
+    Parameters
+    ----------
+    data : Path
+    options : ImputerOptions
+    folder : Path
+    draws : int
+    shards : ShardOptions
+    reading : dict
+        How the file is read, by the names of :func:`tabsoda.read_survey`.
+    force : bool
+    """
     from tabsoda.scale import impute_shards
 
-    _check_inputs(job)
+    _check_inputs(options, reading)
     with progress("Imputing") as report:
-        manifest = impute_shards(
-            job.inputs["data"],
-            _imputer(job),
+        return impute_shards(
+            data,
+            options.imputer(),
             folder,
-            m=job.draws,
-            shard_rows=options.shard_rows or DEFAULT_ROWS,
-            fit_rows=options.fit_rows or DEFAULT_FIT_ROWS,
-            skip_mask=job.inputs.get("skip_mask"),
-            unlisted=job.options["unlisted"],
-            engine=options.engine or "local",
-            jobs=options.jobs,
+            m=draws,
+            shard_rows=shards.shard_rows or DEFAULT_ROWS,
+            fit_rows=shards.fit_rows or DEFAULT_FIT_ROWS,
+            skip_mask=reading["skip_mask"],
+            unlisted=reading["unlisted"],
+            engine=shards.engine or "local",
+            jobs=shards.jobs,
             force=force,
             report=report,
         )
-    emit_json(manifest) if as_json else _show(manifest, folder)
 
 
-def _check_inputs(job: Job) -> None:
-    if "codebook" in job.inputs:
+def _check_inputs(options: ImputerOptions, reading: dict[str, Any]) -> None:
+    if reading["codebook"] is not None:
         raise InputError(
             "The option --codebook does not go with shards",
             next_step="Let tabsoda inspect --codebook write a survey.toml first, and give that",
         )
-    fixed = [name for name in ("survey", "rules") if name in job.inputs]
-    if job.model is not None and fixed:
+    fixed = [name for name in ("survey", "rules") if getattr(options, name) is not None]
+    if options.model is not None and fixed:
         raise InputError(
             f"The option --{fixed[0]} does not go with --model in shards",
             next_step="Leave it out: the model brings its own",
         )
 
 
-def _imputer(job: Job) -> TabSODAImputer:
-    from tabsoda.imputer import TabSODAImputer
-
-    policy = job.options["gate_policy"]
-    if job.model is not None:
-        imputer = TabSODAImputer.load(job.model, job.device)
-        return imputer.set_params(gate_policy=policy or imputer.gate_policy)
-    return job.new_imputer().set_params(
-        description=job.inputs.get("survey"),
-        skips="mine" if job.options["mine"] else "given",
-        rules=job.reviewed_rules(job.inputs["rules"]) if "rules" in job.inputs else None,
-        gate_policy=policy,
-    )
-
-
-def _show(manifest: dict[str, Any], folder: Path) -> None:
+def show_shards(manifest: dict[str, Any], folder: Path) -> None:
+    """Print what was imputed, and where everything is."""
     counts, n_shards = manifest["counts"], len(manifest["shards"])
     text = (
         f"Imputed: {counts['imputed']:,} missing answers of {counts['rows']:,} respondents, in"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,12 @@ from tabsoda.cli.durations import duration_text
 from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tabsoda.em.cost import Cost
+    from tabsoda.imputation_plan import ImputationPlan
     from tabsoda.imputations.imputations import Imputations
     from tabsoda.routing.record import RoutingRecord
-    from tabsoda.skips.rule_set import RuleSet
-    from tabsoda.survey import Survey
 
+# Runs expected to take longer than this are announced before they start.
+_LONG_SECONDS = 20
 _VARIABLES_SHOWN = 12
 _RULES_NAMED = 5
 
@@ -37,43 +35,14 @@ def cost_text(seconds: float, memory_bytes: float) -> str:
     return f"This takes about {duration_text(seconds)} and {memory} of memory."
 
 
-def plan_facts(
-    source: Survey, cost: Cost, fillable: NDArray[np.bool_], rules: RuleSet | None = None
-) -> dict[str, Any]:
-    """Return per variable what would be imputed, as plain values.
-
-    ``fillable`` says which questions can be imputed, shape (n_questions,): missing cells of the
-    others, which nobody answered, stay missing. Of those to impute, some are ``unresolved``: they
-    hang on a missing answer, and draws that follow the ``rules`` skip or impute them.
-    """
-    from tabsoda.routing.unresolved import count_unresolved
-
-    states = source.states
-    to_impute = states.missing & fillable
-    unresolved = count_unresolved(source.table, rules, fillable)
-    counts = {
-        "answered": states.answered.sum(axis=0),
-        "skipped": states.skipped.sum(axis=0),
-        "to_impute": to_impute.sum(axis=0),
-        "unresolved": unresolved,
-    }
-    return {
-        "rows": states.shape[0],
-        "cells": states.states.size,
-        "to_impute": int(to_impute.sum()),
-        "unresolved": int(unresolved.sum()),
-        "left_missing": int((states.missing & ~fillable).sum()),
-        "variables": {
-            column.name: {
-                "kind": column.kind.value,
-                **{name: int(count[position]) for name, count in counts.items()},
-            }
-            for position, column in enumerate(source.table.columns)
-        },
-        "seconds": round(cost.seconds, 1),
-        "memory_bytes": int(cost.memory_bytes),
-        "events": source.events.to_dicts(),
-    }
+def announce_plan(plan: ImputationPlan) -> None:
+    """Warn on stderr where no skip is known, and say what a long run will take."""
+    states = plan.survey.states
+    lines = no_skips_text(int(states.missing.sum()), int(states.skipped.sum()))
+    if plan.cost.seconds > _LONG_SECONDS:
+        lines.append(cost_text(plan.cost.seconds, plan.cost.memory_bytes))
+    for line in lines:
+        sys.stderr.write(f"{line}\n")
 
 
 def show_plan(facts: dict[str, Any]) -> None:

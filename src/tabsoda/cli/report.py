@@ -57,7 +57,9 @@ def report(
     with progress("Reading") as told:
         told(0, 1, "")
         manifest, result = load_manifest(result_folder), load_result(result_folder)
-        imputer = TabSODAImputer.load(result_folder / "model")
+        # A result that was loaded and saved again comes without its model.
+        model = result_folder / "model"
+        imputer = TabSODAImputer.load(model) if model.is_dir() else None
     page = page or result_folder / PAGE
     with progress("Reporting") as told:
         summary = write_report(

@@ -70,6 +70,8 @@ def review(
     as_json
         Write the result as JSON.
     """
+    from tabsoda.reading import read_survey
+    from tabsoda.skips.review_policy import approve_unread
     from tabsoda.skips.rule_set import RuleSet
 
     who = by if by is not None else _login_name()
@@ -80,9 +82,10 @@ def review(
                 next_step="Leave out one of them",
             )
         before = RuleSet.from_toml(rules)
+        table = None
         if data is not None:
-            before = _counted(before, data, survey, codebook, unlisted)
-        after, approved = _approve_unseen(before, who, min_precision)
+            table = read_survey(data, survey, codebook=codebook, unlisted=unlisted).table
+        after, approved = approve_unread(before, by=who, min_precision=min_precision, table=table)
         if approved:
             _save(after, rules)
     else:
@@ -97,45 +100,6 @@ def review(
         after = RuleSet.from_toml(rules)
         approved = [r.identifier for r in after if _status(after, r) != _status(before, r)]
     _tell(after, approved, rules, as_json=as_json)
-
-
-def _counted(
-    rules: RuleSet,
-    data: Path,
-    survey: Path | None,
-    codebook: Path | None,
-    unlisted: Literal["error", "missing"],
-) -> RuleSet:
-    """Return the rules with the evidence of the data for those that nobody reviewed."""
-    from dataclasses import replace
-
-    from tabsoda.reading import read_survey
-    from tabsoda.skips.forward import route
-    from tabsoda.skips.rules import RuleStatus
-    from tabsoda.skips.screening import evidence
-
-    table = read_survey(data, survey, codebook=codebook, unlisted=unlisted).table
-    routing = route(rules, table)
-    return rules.with_rules(
-        replace(rule, evidence=evidence(routing.counts(rule), rule.evidence.q_value))
-        for rule in rules
-        if rule.status is RuleStatus.PROPOSED
-    )
-
-
-def _approve_unseen(
-    rules: RuleSet, by: str, min_precision: float | None
-) -> tuple[RuleSet, list[str]]:
-    from tabsoda.skips.rules import NOT_READ, RuleStatus
-
-    least = 0.0 if min_precision is None else min_precision
-    chosen = [
-        rule.identifier
-        for rule in rules
-        if rule.status is RuleStatus.PROPOSED and 1 - rule.evidence.answered_upper >= least
-    ]
-    option = "--accept-all" if min_precision is None else f"--min-precision {min_precision:g}"
-    return rules.approve(chosen, f"{option}, {NOT_READ}", by=by), chosen
 
 
 def _serve(

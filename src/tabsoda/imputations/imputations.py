@@ -14,6 +14,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.integer_types import fit_integer_types
 from tabsoda.imputations.restore import restore
+from tabsoda.imputations.run_record import RunRecord
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.column import ColumnRole
@@ -49,6 +50,8 @@ class Imputations:
     events : EventLog
     routing : RoutingRecord or None
         How missing gates and what hangs on them were settled; None where there are no rules.
+    run : RunRecord or None
+        Options, files and imputer of the run, for :meth:`save`; None where cells were given.
     """
 
     table: CodedTable
@@ -59,6 +62,7 @@ class Imputations:
     history: list[dict[str, Any]] = field(default_factory=list)
     events: EventLog = field(default_factory=EventLog)
     routing: RoutingRecord | None = None
+    run: RunRecord | None = None
 
     def __post_init__(self) -> None:
         # Here and not when tables are restored, so that values and completed tables agree.
@@ -211,6 +215,33 @@ class Imputations:
 
         return export(self, to, folder, force=force)
 
+    def save(
+        self, folder: str | Path, *, report: bool = False, force: bool = False
+    ) -> dict[str, Any]:
+        """Write what ``tabsoda impute`` writes; return the manifest.
+
+        All tables, the fitted model, the settings and the manifest; :func:`tabsoda.load_result`
+        reads them back.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made where it does not exist; must be empty otherwise.
+        report : bool
+            Write report.html and report.json, too.
+        force : bool
+            Overwrite an earlier result. Files that no run has written are never overwritten.
+        """
+        from tabsoda.imputations.saving import save_result
+
+        return save_result(self, folder, report=report, force=force)
+
+    def as_read(self) -> Imputations:
+        """Return the same result with its completed tables as polars frames."""
+        if self.original is None:
+            return self
+        return replace(self, original=None, events=EventLog([*self.events]))
+
     def report(
         self,
         path: str | Path,
@@ -226,16 +257,24 @@ class Imputations:
         path : str or Path
             Ends in ``.html``.
         imputer : TabSODAImputer, optional
-            The one the result came from: adds rules, routing and calibration.
+            Adds rules, routing and calibration. The one the result came from where absent.
         strata : iterable of str
             Columns whose groups are compared as well.
         suppress_below : int
             Withhold counts below this, for a report that is published.
         """
+        from tabsoda.imputations.manifest import result_manifest
         from tabsoda.reporting.report import write_report
 
+        if imputer is None and self.run is not None:
+            imputer = self.run.imputer
         return write_report(
-            self, path, imputer=imputer, strata=strata, suppress_below=suppress_below
+            self,
+            path,
+            manifest=None if self.run is None else result_manifest(self, {}),
+            imputer=imputer,
+            strata=strata,
+            suppress_below=suppress_below,
         )
 
     def _repr_html_(self) -> str:

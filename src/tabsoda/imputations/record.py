@@ -14,6 +14,7 @@ import numpy as np
 from tabsoda._internal.files import write_json, write_parquet
 from tabsoda.events import Event, EventLog
 from tabsoda.imputations.imputations import Imputations
+from tabsoda.imputations.run_record import RunRecord
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import load_schema, save_schema
@@ -79,8 +80,15 @@ def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataF
     return tables
 
 
-def read_record(folder: Path) -> Imputations:
-    """Read what :func:`write_record` wrote, or a record whose tables are folders of parts."""
+def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
+    """Read what :func:`write_record` wrote, or a record whose tables are folders of parts.
+
+    Parameters
+    ----------
+    folder : Path
+    run : RunRecord, optional
+        How the result came about.
+    """
     content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     schema = load_schema(folder / "survey.toml")
     letters = _read(folder, "letters")
@@ -102,6 +110,7 @@ def read_record(folder: Path) -> Imputations:
         settings=content["settings"],
         history=content["history"],
         routing=RoutingRecord.from_dict(content["routing"]) if content.get("routing") else None,
+        run=run,
     )
     # What was decided when the result was made, and not a second time now.
     result.events.events[:] = _read_events(content["events"])

@@ -11,6 +11,7 @@ from tabsoda._internal.free_memory import available_memory
 from tabsoda.errors import InputError
 from tabsoda.imputations.imputations import Imputations
 from tabsoda.imputations.record import RECORD_FORMAT, read_record
+from tabsoda.imputations.run_record import RunRecord
 
 MANIFEST = "manifest.json"
 RECORD = "record"
@@ -19,7 +20,7 @@ SHARDS_FORMAT = "shards 2"
 
 
 def load_result(folder: str | Path) -> Imputations:
-    """Read the folder of a finished ``tabsoda impute``.
+    """Read the folder that ``tabsoda impute`` or :meth:`Imputations.save` wrote.
 
     Its files are held against the hashes in the manifest first, so that a result that was changed
     by hand, or copied in part, is not taken for what was imputed.
@@ -50,7 +51,7 @@ tabsoda impute.
         if manifest["format"] == SHARDS_FORMAT:
             _check_memory(folder, manifest)
         _check_hashes(folder, manifest)
-        return read_record(folder / RECORD)
+        return read_record(folder / RECORD, RunRecord.from_manifest(manifest))
     except InputError:
         raise
     except (OSError, ValueError, KeyError, TypeError, PolarsError) as error:

@@ -165,7 +165,9 @@ def _skip_sentences(
     """Say how many cells are skips, how they were identified, and what missing gates imply."""
     skipped = int(result.table.states.skipped.sum())
     active = () if rules is None else rules.active
-    mined = bool(manifest.get("options", {}).get("mine"))
+    options = manifest.get("options", {})
+    # Results of earlier versions say mine.
+    mined = options.get("skips") == "mine" or bool(options.get("mine"))
     in_words = _rules_in_words(active, mined=mined) if active else ""
     known = ["a skip mask"] if "skip_mask" in manifest.get("inputs", {}) else []
     if _has_coded_skips(result.table) or (skipped and not active and not known):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from tabsoda.imputations.rehearsal import rehearse
 from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputations.run_folder import RESULTS, check_folder, claim_folder
 from tabsoda.imputer_checkpoint import save_whole
+from tabsoda.imputer_run import imputer_identity
 from tabsoda.scale.manifest import build_manifest, write_shared_record
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
@@ -32,6 +32,7 @@ from tabsoda.scale.shard_task import (
     content_hashes,
     impute_shard,
 )
+from tabsoda.survey import InputFile
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
@@ -118,8 +119,9 @@ def impute_shards(
         run.fit(report)
     job = run.job(m, unlisted)
     records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, report)
+    files = {name: InputFile.of(path) for name, path in run.inputs.items()}
     manifest = build_manifest(
-        run.identity, run.inputs, run.imputer, records, time.perf_counter() - started
+        run.identity, files, run.imputer, records, time.perf_counter() - started
     )
     with writing_to(run.folder.root):
         write_shared_record(
@@ -183,7 +185,7 @@ class _Run:
             "shard_rows": shard_rows,
             "fit_rows": fit_rows,
             "unlisted": unlisted,
-            **_identity(imputer),
+            **imputer_identity(imputer),
         }
         root = Path(folder)
         shards = ShardFolder(root, root / ".checkpoint")
@@ -294,29 +296,3 @@ def _check_same_rows(data: ParquetRows, mask: ParquetRows) -> None:
 
 def _is_fitted(imputer: TabSODAImputer) -> bool:
     return hasattr(imputer, "engine_")
-
-
-def _identity(imputer: TabSODAImputer) -> dict[str, Any]:
-    """Return what makes the imputer the same imputer, as plain values."""
-    if _is_fitted(imputer):
-        with tempfile.TemporaryDirectory() as place:
-            with writing_to(Path(place)):
-                imputer.save(place)
-            files = sorted(path for path in Path(place).iterdir() if path.is_file())
-            return {f"model {path.name}": file_hash(path) for path in files}
-    parameters = {k: v for k, v in imputer.get_params(deep=False).items() if k != "device"}
-    description, rules = parameters.pop("description"), parameters.pop("rules")
-    if isinstance(description, str | Path):
-        description = file_hash(Path(description))
-    elif hasattr(description, "questions"):
-        from tabsoda.schema.toml_form import format_toml
-
-        description = format_toml(description)
-    if rules is not None:
-        from tabsoda.skips.rule_files import dump_rules
-
-        rules = dump_rules(rules)
-    texts = {"description": description, "rules": rules}
-    return {k: v if isinstance(v, int | str | None) else repr(v) for k, v in parameters.items()} | {
-        k: v if v is None else str(v) for k, v in texts.items()
-    }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import file_hash, write_json
-from tabsoda._version import __version__
+from tabsoda._internal.files import write_json
+from tabsoda.imputations.manifest import rounds_without_losses, run_manifest
 from tabsoda.imputations.record import RECORD_FORMAT
 from tabsoda.imputations.result_folder import SHARDS_FORMAT
 from tabsoda.routing.record import RoutingRecord
@@ -17,13 +15,12 @@ from tabsoda.schema.files import save_schema
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
-
-_LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
+    from tabsoda.survey import InputFile
 
 
 def build_manifest(
     options: dict[str, Any],
-    inputs: dict[str, Path],
+    inputs: dict[str, InputFile],
     imputer: TabSODAImputer,
     records: list[dict[str, Any]],
     seconds: float,
@@ -34,7 +31,7 @@ def build_manifest(
     ----------
     options : dict
         What made the run this run.
-    inputs : dict of str to Path
+    inputs : dict of str to InputFile
     imputer : TabSODAImputer
         Fitted.
     records : list of dict
@@ -48,24 +45,14 @@ def build_manifest(
         counts.update(record["counts"])
         by_variable.update(record["imputed_by_variable"])
         hashes.update(record["outputs_sha256"])
+    options = {key: value for key, value in options.items() if key not in inputs}
     return {
-        "format": SHARDS_FORMAT,
-        "tabsoda": __version__,
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
-        "options": {key: value for key, value in options.items() if key not in inputs},
+        **run_manifest(SHARDS_FORMAT, options, inputs, seconds),
         "settings": imputer.settings_,
-        "seconds": round(seconds, 1),
         "counts": dict(counts),
         "imputed_by_variable": dict(by_variable),
-        "inputs": {
-            name: {"file": path.name, "sha256": file_hash(path)} for name, path in inputs.items()
-        },
         "outputs_sha256": hashes,
-        "rounds": [
-            {key: value for key, value in entry.items() if key != "losses"}
-            for entry in imputer.history_
-        ],
+        "rounds": rounds_without_losses(imputer.history_),
         "shards": [
             {key: record[key] for key in ("number", "first_row", "last_row", "routing")}
             for record in records

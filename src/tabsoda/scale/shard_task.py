@@ -15,6 +15,7 @@ from tabsoda._internal.randomness import row_hashes
 from tabsoda._internal.threads import worker_threads
 from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
+from tabsoda.imputations.manifest import result_counts
 from tabsoda.imputations.record import record_tables
 from tabsoda.imputations.result_folder import RECORD
 from tabsoda.imputations.result_tables import states_frame
@@ -147,20 +148,13 @@ def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, A
 
 
 def _record(result: Imputations, shard: Shard) -> dict[str, Any]:
-    states = result.table.states
-    missing, imputed = int(states.missing.sum()), len(result.cells.rows)
+    counts = result_counts(result)
+    del counts["questions"]
     return {
         "number": shard.number,
         "first_row": shard.start + 1,
         "last_row": shard.stop,
-        "counts": {
-            "rows": states.shape[0],
-            "answered": int(states.answered.sum()),
-            "skipped": int(states.skipped.sum()),
-            "missing": missing,
-            "imputed": imputed,
-            "left_missing": missing - imputed,
-        },
+        "counts": counts,
         "imputed_by_variable": result.counts(),
         "questions": list(result.table.names),
         "routing": None if result.routing is None else result.routing.to_dict(),

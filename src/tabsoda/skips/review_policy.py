@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from tabsoda.errors import RulesNotApprovedError
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.skips.rules import RuleStatus
+from tabsoda.skips.rules import NOT_READ, RuleStatus
 from tabsoda.survey import Survey
+from tabsoda.table import CodedTable
 
 # progress(done, total, what)
 Progress = Callable[[int, int, str], None]
@@ -53,6 +54,66 @@ def require_review(rules: RuleSet, *, accepted: bool, file: str | None = None) -
         expected="every rule approved or rejected",
         next_step=f"Review them with: tabsoda review {file or 'RULES'} DATA, or add --accept-all"
         " (in Python: accept_unreviewed=True) to use them as they are",
+    )
+
+
+def approve_unread(
+    rules: RuleSet,
+    *,
+    by: str,
+    min_precision: float | None = None,
+    table: CodedTable | None = None,
+) -> tuple[RuleSet, list[str]]:
+    """Approve rules that nobody has reviewed, and record that nobody read them.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    by : str
+        Who accepts them.
+    min_precision : float, optional
+        Approve only rules that are right at least this often, by the lower bound of their
+        evidence; all of them where absent.
+    table : CodedTable, optional
+        Count the evidence on these answers first.
+
+    Returns
+    -------
+    rules : RuleSet
+    approved : list of str
+        Identifiers of the rules that were approved now.
+
+    Examples
+    --------
+    >>> from tabsoda.datasets import make_survey
+    >>> from tabsoda.skips.mining import mine_rules
+    >>> table = make_survey(n_rows=800, n_columns=12, seed=1).table
+    >>> rules, approved = approve_unread(mine_rules(table), by="Ann", min_precision=0.9)
+    >>> len(approved) == len(rules) - len(unreviewed(rules)) > 0
+    True
+    """
+    if table is not None:
+        rules = _counted(rules, table)
+    least = 0.0 if min_precision is None else min_precision
+    chosen = [
+        rule.identifier
+        for rule in rules
+        if rule.status is RuleStatus.PROPOSED and 1 - rule.evidence.answered_upper >= least
+    ]
+    option = "--accept-all" if min_precision is None else f"--min-precision {min_precision:g}"
+    return rules.approve(chosen, f"{option}, {NOT_READ}", by=by), chosen
+
+
+def _counted(rules: RuleSet, table: CodedTable) -> RuleSet:
+    """Return the rules with the evidence of a table for those that nobody reviewed."""
+    from tabsoda.skips.forward import route
+    from tabsoda.skips.screening import evidence
+
+    routing = route(rules, table)
+    return rules.with_rules(
+        replace(rule, evidence=evidence(routing.counts(rule), rule.evidence.q_value))
+        for rule in rules
+        if rule.status is RuleStatus.PROPOSED
     )
 
 

@@ -1,0 +1,125 @@
+"""The options of ``tabsoda impute``: which go together, and the imputer they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tabsoda.errors import InputError, RulesNotApprovedError
+
+if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
+
+
+@dataclass(frozen=True)
+class ImputerOptions:
+    """What determines the imputer; None where nothing was said.
+
+    Attributes
+    ----------
+    survey, rules : Path or None
+    model : Path or None
+        The folder of a fitted model.
+    mine, accept_all, bits : bool
+    gate_policy : str or None
+    seed : int or None
+    quality, preset : str or None
+    changes : tuple of str
+        Settings as ``group.name=value``.
+    device : str
+    """
+
+    survey: Path | None
+    rules: Path | None
+    model: Path | None
+    mine: bool
+    accept_all: bool
+    bits: bool
+    gate_policy: str | None
+    seed: int | None
+    quality: str | None
+    preset: str | None
+    changes: tuple[str, ...]
+    device: str
+
+    def check(self, *, has_mask: bool) -> None:
+        """Raise where options contradict each other, or a file is not there.
+
+        Parameters
+        ----------
+        has_mask : bool
+            Whether a skip mask is given.
+        """
+        fitting = {
+            "seed": self.seed is not None,
+            "quality": self.quality is not None,
+            "preset": self.preset is not None,
+            "set": bool(self.changes),
+            "mine": self.mine,
+            "bits": self.bits,
+        }
+        given = [name for name, is_given in fitting.items() if is_given]
+        if self.model is not None and given:
+            raise InputError(
+                f"The option --{given[0]} is about fitting, but --model is fitted already",
+                next_step=f"Leave out --{given[0]}, or leave out --model",
+            )
+        if "quality" in given and "preset" in given:
+            raise InputError(
+                "The options --quality and --preset both say where the settings start from",
+                next_step="Leave out one of them",
+            )
+        if self.mine and (self.rules is not None or has_mask):
+            raise InputError(
+                "The option --mine looks for rules, but skips are given already",
+                next_step="Leave out --mine, or leave out --rules and --skip-mask",
+            )
+        self._check_files()
+        if self.mine and not self.accept_all:
+            raise RulesNotApprovedError(
+                "The option --mine finds rules that nobody has reviewed yet",
+                expected="--mine together with --accept-all",
+                next_step="Add --accept-all to use them as they are; or run tabsoda mine, then"
+                " tabsoda review, and give the file with --rules",
+            )
+
+    def _check_files(self) -> None:
+        for path in (self.survey, self.rules):
+            if path is not None and not path.is_file():
+                raise InputError(f"The file '{path}' does not exist", next_step="Check its name")
+        for name in ("model.json", "model.safetensors"):
+            if self.model is not None and not (self.model / name).is_file():
+                raise InputError(
+                    f"There is no model in '{self.model}'",
+                    expected=f"a file '{name}' there",
+                    next_step="--model takes the folder 'model' of an earlier result",
+                )
+
+    def imputer(self) -> TabSODAImputer:
+        """Return the imputer: loaded where a model is given, otherwise not fitted."""
+        from tabsoda.imputer import TabSODAImputer
+
+        if self.model is not None:
+            loaded = TabSODAImputer.load(self.model, self.device)
+            loaded.gate_policy = self.gate_policy or loaded.gate_policy
+            if self.rules is not None:
+                loaded.use_rules(self.rules, accept_unreviewed=self.accept_all)
+            return loaded
+        from tabsoda.cli.impute_settings import parse_settings
+
+        settings = parse_settings(self.changes)
+        if self.bits:
+            settings.setdefault("encoding", {})["ordinal"] = "bits"
+        return TabSODAImputer(
+            quality=self.quality or "balanced",
+            preset=self.preset,
+            settings=settings,
+            description=self.survey,
+            skips="mine" if self.mine else "given",
+            rules=self.rules,
+            accept_unreviewed=self.accept_all,
+            gate_policy=self.gate_policy or "follow",
+            random_state=self.seed or 0,
+            device=self.device,
+        )
