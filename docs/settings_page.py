@@ -4,53 +4,64 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from tabsoda.setting_groups import bounds_text
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.setting_groups import SettingsBase, bounds_text
 from tabsoda.settings import Settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
-PRESETS = ("fast", "balanced", "best", "small", "path", "nsduh")
+QUALITIES = ("fast", "balanced", "best")
+PRESETS = ("path", "nsduh", "small")
 OPENING = """# Settings
 
-What the imputer can be told, and what each quality and preset chooses. `fast`, `balanced` (the
-default) and `best` are [qualities](guides/quality.md), whose steps, width, trees and regressions
-then follow the size of the table; `path` and `nsduh` are the paper's, and `small` is the paper's
-network on a laptop. In Python:
+The settings of the two engines, and what each quality and preset chooses. `fast`, `balanced` (the
+default) and `best` are [qualities](guides/quality.md) of the default engine; their steps, width,
+trees and regressions then follow the size of the table. `path` and `nsduh` run the paper's engine
+with the paper's settings, and `small` runs it on a laptop. In Python:
 
 ```python
 from tabsoda import TabSODAImputer
 
 TabSODAImputer(quality="fast", settings={"training": {"max_steps": 500}})
-TabSODAImputer(preset="path")
+TabSODAImputer(preset="path", settings={"em": {"rounds": 2}})
 ```
 
 On the command line: `tabsoda impute ... --quality fast --set training.max_steps=500`. The values a
 run used are in its `settings.json`.
 
-This page is written by `docs/settings_page.py`; change `src/tabsoda/settings.py` instead.
+This page is written by `docs/settings_page.py`; change `src/tabsoda/setting_groups.py` or
+`src/tabsoda/paper/settings.py` instead.
 """
 
 
 def page() -> str:
     """Return the page."""
-    presets = [Settings.preset(name) for name in PRESETS]
-    parts = [OPENING]
-    for group in fields(Settings):
-        members = [getattr(preset, group.name) for preset in presets]
-        parts.append(f"## {group.name}\n\n{inspect.getdoc(type(members[0]))}\n")
-        heading = f"| setting | {' | '.join(PRESETS)} | meaning | allowed |"
-        rows = [heading, "| --- | " + "--- | " * len(PRESETS) + "--- | --- |"]
+    default = {name: Settings.preset(name) for name in QUALITIES}
+    paper = {name: PaperSettings.preset(name) for name in PRESETS}
+    parts = [OPENING, "## The default engine\n", *_groups(default)]
+    return "\n".join([*parts, "## The paper's engine\n", *_groups(paper)])
+
+
+def _groups(chosen: Mapping[str, SettingsBase]) -> list[str]:
+    """Return a table for every group of settings, with a column for every name."""
+    parts = []
+    for group in fields(next(iter(chosen.values()))):
+        members = [getattr(settings, group.name) for settings in chosen.values()]
+        parts.append(f"### {group.name}\n\n{inspect.getdoc(type(members[0]))}\n")
+        heading = f"| setting | {' | '.join(chosen)} | meaning | allowed |"
+        rows = [heading, "| --- | " + "--- | " * len(chosen) + "--- | --- |"]
         for item in fields(members[0]):
-            chosen = " | ".join(f"`{_text(getattr(member, item.name))}`" for member in members)
+            values = " | ".join(f"`{_text(getattr(member, item.name))}`" for member in members)
             meaning = _cell(item.metadata["meaning"])
-            rows.append(f"| `{item.name}` | {chosen} | {meaning} | {_allowed(item)} |")
+            rows.append(f"| `{item.name}` | {values} | {meaning} | {_allowed(item)} |")
         parts.append("\n".join(rows) + "\n")
-    return "\n".join(parts)
+    return parts
 
 
 def _text(value: Any) -> str:

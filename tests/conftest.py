@@ -109,17 +109,20 @@ def mixed_table():
 @pytest.fixture(scope="session")
 def tiny_settings():
     """Return a maker of settings that fit in a fraction of a second, near a preset."""
+    from tabsoda.paper.settings import PaperSettings
+    from tabsoda.quality import QUALITIES
     from tabsoda.settings import Settings
 
-    def make(preset: str = "small", **changes: dict) -> Settings:
+    def make(preset: str = "small", **changes: dict) -> Settings | PaperSettings:
         training = {"max_steps": 12, "min_epoch_steps": 4, "batch_size": 64, "calibration_steps": 8}
-        settings = Settings.preset(preset).replace(
+        kind = Settings if preset in QUALITIES else PaperSettings
+        settings = kind.preset(preset).replace(
             backbone={"width": 16},
             training=training,
             sampler={"steps": 4, "chains": 2},
             em={"rounds": 2},
         )
-        if settings.has_heads:
+        if preset in QUALITIES:
             settings = settings.replace(experts={"trees": "quick"})
         return settings.replace(**changes)
 

@@ -30,6 +30,7 @@ def test_public_names():
         "InputError",
         "MinedSkips",
         "MinerSettings",
+        "PaperSettings",
         "Reason",
         "RuleSet",
         "Schema",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tabsoda.presets import PRESETS
+from tabsoda.paper.presets import PRESETS
+from tabsoda.paper.settings import PaperSettings
 from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.settings import Settings
 
@@ -107,7 +108,7 @@ def test_what_was_said_stands(name):
                 assert getattr(getattr(settings, group), field) == value
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if name not in QUALITIES])
-def test_other_presets_do_not_depend_on_the_table(name):
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_of_the_paper_do_not_depend_on_the_table(name):
     for shape in ((10, 2), (4000, 40), (10**6, 500)):
-        assert settings_for(name, *shape) == Settings.preset(name)
+        assert settings_for(name, *shape) == PaperSettings.preset(name)

@@ -79,6 +79,7 @@ def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -
     from tabsoda.datasets import make_survey
     from tabsoda.em.peak_memory import memory_work
     from tabsoda.em.stage_work import TableSize, stage_work
+    from tabsoda.engines import counted_settings
 
     seconds = watch_stages()
     counted: dict[str, Any] = {}
@@ -86,7 +87,7 @@ def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -
 
     def count(imputer: Any, survey: Any, m: int, **options: Any) -> Any:
         size = TableSize.of(survey.table)
-        settings = imputer.settings_for(*survey.table.shape)
+        settings = counted_settings(imputer.settings_for(*survey.table.shape))
         counted["work"] = stage_work(size, settings, n_draws)
         counted["memory_work"] = memory_work(size, settings, n_draws)
         return inner(imputer, survey, m, **options)
@@ -119,21 +120,27 @@ def watch_stages() -> dict[str, float]:
     import tabsoda.experts.growing as trees
     import tabsoda.reporting.report as report
     from tabsoda.em import engine, fitting
-    from tabsoda.em.e_step import Sampler
     from tabsoda.em.estimating import Estimator
     from tabsoda.em.refitting import RegressionFit
     from tabsoda.file_imputation import SurveyFiles
+    from tabsoda.paper import engine as paper_engine
+    from tabsoda.paper import fitting as paper_fitting
+    from tabsoda.paper.e_step import Sampler
 
     places = [
         (SurveyFiles, "prepare", "reading"),
         (engine.Engine, "fit", "completing"),
         (fitting, "run_em", "training"),
+        (paper_engine.PaperEngine, "fit", "completing"),
+        (paper_fitting, "run_em", "training"),
         (trees, "grow_experts", "trees"),
         (RegressionFit, "for_points", "regressing"),
         (RegressionFit, "for_draws", "regressing"),
         (Estimator, "fit", "answering"),
         (engine.Engine, "_points", "answering"),
         (engine.Engine, "level_probabilities", "answering"),
+        (Sampler, "points", "answering"),
+        (paper_engine.PaperEngine, "level_probabilities", "answering"),
         (engine, "draw_values", "drawing"),
         (Sampler, "draw", "drawing"),
         (engine, "redraw", "redrawing"),

@@ -28,13 +28,14 @@ from tabsoda.bench.metrics.imputation_metrics import score_estimates
 from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.em.cost import estimate_cost, matrix_rate
-from tabsoda.em.e_step import Sampler
-from tabsoda.em.engine import Engine
-from tabsoda.em.operations import network_weights, passes_per_chain, planned_threads
 from tabsoda.em.stage_work import TableSize
-from tabsoda.em.working_table import WorkingTable
+from tabsoda.engines import counted_settings
 from tabsoda.events import EventLog
-from tabsoda.settings import Settings
+from tabsoda.paper.e_step import Sampler
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.operations import network_weights, passes_per_chain, planned_threads
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.table import CodedTable
 
 N_DRAWS = 5
@@ -76,7 +77,7 @@ def processor() -> str:
     return next((line.split(": ")[1] for line in lines if line.startswith("model name")), "")
 
 
-def time_sampling(engine: Engine, table: CodedTable, rate: float) -> dict[str, float]:
+def time_sampling(engine: PaperEngine, table: CodedTable, rate: float) -> dict[str, float]:
     """Time one chain of every incomplete row."""
     model = engine.model
     _, keys = canonical_order(table)
@@ -133,11 +134,11 @@ def point_estimates(table: CodedTable, cells) -> Estimates:
 def measure_chains(options: argparse.Namespace) -> None:
     """Print the peak memory of an E-step with so many chains, in a process of its own."""
     _, table, _ = hidden_table(options.rows, options.columns)
-    settings = Settings.preset("small").replace(
+    settings = PaperSettings.preset("small").replace(
         training={"max_steps": 25, "calibration_steps": 0},
         sampler={"point": "chains", "chains": options.chains, "steps": 5},
     )
-    Engine.fit(table, settings, seed=1, device="cpu")
+    PaperEngine.fit(table, settings, seed=1, device="cpu")
     print(peak_memory())
 
 
@@ -154,12 +155,12 @@ def main() -> None:
         measure_chains(options)
         return
     truth, table, hidden = hidden_table(options.rows, options.columns)
-    settings = Settings.preset("small")
+    settings = PaperSettings.preset("small")
     rate = float(np.median([matrix_rate(CPU) for _ in range(9)]))
     load = os.getloadavg()[0]
     before = peak_memory()
     start = time.perf_counter()
-    engine = Engine.fit(table, settings, seed=1, device="cpu")
+    engine = PaperEngine.fit(table, settings, seed=1, device="cpu")
     fitted = time.perf_counter()
     cells = engine.impute(table, n_draws=N_DRAWS)
     imputed = time.perf_counter()
@@ -172,7 +173,9 @@ def main() -> None:
     step = sum(r["training_seconds"] for r in rounds) / sum(r["steps"] for r in rounds)
     floor = 6.0 * weights * batch * passes / rate
     threads = planned_threads(settings, table.columns, table.shape[0], CPU)
-    told = estimate_cost(settings, TableSize.of(table), N_DRAWS, CPU, threads=threads)
+    told = estimate_cost(
+        counted_settings(settings), TableSize.of(table), N_DRAWS, CPU, threads=threads
+    )
     peer_seconds, filled = time_peer(table, options.threads)
     print(f"peer {peer_seconds:.1f} s", flush=True)
     methods = {

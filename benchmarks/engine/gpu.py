@@ -22,12 +22,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.em.cost import matrix_rate
-from tabsoda.em.e_step import Sampler
-from tabsoda.em.engine import Engine
-from tabsoda.em.operations import network_weights, passes_per_chain
-from tabsoda.em.working_table import WorkingTable
 from tabsoda.events import EventLog
-from tabsoda.settings import Settings
+from tabsoda.paper.e_step import Sampler
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.operations import network_weights, passes_per_chain
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.torch_runtime.devices import matrix_precision
 
 
@@ -42,7 +42,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def sampling(engine: Engine, table, rate: float) -> dict[str, float]:
+def sampling(engine: PaperEngine, table, rate: float) -> dict[str, float]:
     """Time one chain of every incomplete row, after a first one that pays for compilation."""
     model = engine.model
     _, keys = canonical_order(table)
@@ -81,7 +81,7 @@ def main() -> None:
     generator = np.random.default_rng(0)
     hidden = table.states.answered & (generator.random(table.shape) < 0.2)
     table = table.with_states(table.states.hide(hidden))
-    settings = Settings.preset(options.preset).replace(
+    settings = PaperSettings.preset(options.preset).replace(
         em={"rounds": options.rounds, "min_rounds": 1}, training={"max_epochs": options.epochs}
     )
     result = {
@@ -97,7 +97,7 @@ def main() -> None:
     }
     print(json.dumps({k: v for k, v in result.items() if k != "settings"}), flush=True)
     start = time.perf_counter()
-    engine = Engine.fit(
+    engine = PaperEngine.fit(
         table,
         settings,
         seed=1,

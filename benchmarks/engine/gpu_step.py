@@ -21,13 +21,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from tabsoda._internal.randomness import stream_key
 from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.em.loop import _round_targets, initial_state
+from tabsoda.em import loop, training_batch
 from tabsoda.em.model import Model
-from tabsoda.em.training_batch import NOISE_USES, batch_loss, compiled_batch_loss
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
+from tabsoda.paper import em as paper_em
+from tabsoda.paper import training_batch as paper_batch
+from tabsoda.paper.fitting import start_model
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.working_table import WorkingTable as PaperTable
 from tabsoda.quality import settings_for
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
@@ -40,28 +44,47 @@ EPOCH_STEPS = 50
 class Ready:
     """A model before its first step, with everything a step reads."""
 
-    def __init__(self, table: CodedTable, settings: Settings, device: torch.device) -> None:
-        order, keys = canonical_order(table)
-        table = table.rows(order)
-        kinds = [str(column.kind) for column in table.columns]
-        settings = settings.resolve(len(kinds), kinds.count("continuous"))
-        visible = table.states.answered
-        codec = TableCodec.fit(table, visible, settings.encoding, EventLog())
-        answers = AnswerCodec.fit(table, visible, codec) if settings.has_heads else None
-        self.model = Model.start(codec, settings, 1, device, answers)
-        bins = None if answers is None else answers.bins
-        self.data = WorkingTable.build(table, codec, keys, device, bins=bins)
-        state = initial_state(self.model, self.data)
-        self.targets = _round_targets(self.model, self.data, state, 1, EventLog())
+    def __init__(
+        self, table: CodedTable, settings: Settings | PaperSettings, device: torch.device
+    ) -> None:
+        if isinstance(settings, PaperSettings):
+            self._start_paper(table, settings, device)
+        else:
+            self._start(table, settings, device)
         generator = torch.Generator(device=device).manual_seed(1)
         seed_dropout(self.model.denoiser, generator)
         self.model.denoiser.train()
         most = settings.training.batch_size
         self.batch_size = self.data.n_rows // -(-self.data.n_rows // most)
 
+    def _start_paper(
+        self, table: CodedTable, settings: PaperSettings, device: torch.device
+    ) -> None:
+        start = start_model(table, settings, 1, device, None, EventLog())
+        self.model, self.batch = start.model, paper_batch
+        self.data = PaperTable.build(
+            start.table, start.model.codec, start.keys, device, start.held_out
+        )
+        state = paper_em.initial_state(self.model, self.data)
+        self.targets = paper_em._round_targets(self.model, self.data, state, 1, EventLog())
+
+    def _start(self, table: CodedTable, settings: Settings, device: torch.device) -> None:
+        order, keys = canonical_order(table)
+        table = table.rows(order)
+        kinds = [str(column.kind) for column in table.columns]
+        settings = settings.resolve(len(kinds), kinds.count("continuous"))
+        visible = table.states.answered
+        codec = TableCodec.fit(table, visible, settings.encoding, EventLog())
+        answers = AnswerCodec.fit(table, visible, codec)
+        self.model = Model.start(codec, settings, 1, device, answers)
+        self.batch = training_batch
+        self.data = WorkingTable.build(table, codec, keys, device, bins=answers.bins)
+        state = loop.initial_state(self.model, self.data)
+        self.targets = loop._round_targets(self.model, self.data, state, 1, EventLog())
+
     def steps(self, *, compiled: bool) -> OptimizerSteps:
         """Capture a step; nothing but the chosen way is tried."""
-        chosen = compiled_batch_loss() if compiled else batch_loss
+        chosen = self.batch.compiled_batch_loss() if compiled else self.batch.batch_loss
         training = self.model.settings.training
         return OptimizerSteps(
             self.model.denoiser,
@@ -69,10 +92,10 @@ class Ready:
             self._loss(chosen),
             None,
             batch_size=self.batch_size,
-            n_keys=len(NOISE_USES),
+            n_keys=len(self.batch.NOISE_USES),
             steps_per_epoch=EPOCH_STEPS,
             learning_rate=training.learning_rate,
-            weight_decay=training.weight_decay,
+            weight_decay=getattr(training, "weight_decay", 0.0),
             averages=training.average_decay > 0,
             events=EventLog(),
         )
@@ -85,7 +108,7 @@ class Ready:
         generator = torch.Generator().manual_seed(number)
         rows = torch.randint(self.data.n_rows, (EPOCH_STEPS, self.batch_size), generator=generator)
         keys = [
-            [stream_key(1, "epoch", number, step, use) for use in NOISE_USES]
+            [stream_key(1, "epoch", number, step, use) for use in self.batch.NOISE_USES]
             for step in range(EPOCH_STEPS)
         ]
         return rows, torch.tensor(keys)
@@ -122,7 +145,7 @@ def main() -> None:
         "fast": settings_for("fast", *table.shape),
         "balanced": settings_for("balanced", *table.shape),
         "best": settings_for("best", *table.shape),
-        "path": Settings.preset("path"),
+        "path": PaperSettings.preset("path"),
     }
     result = {
         "device": torch.cuda.get_device_name(),

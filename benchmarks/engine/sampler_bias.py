@@ -17,8 +17,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from tabsoda.diffusion.reverse_sampler import reverse_levels
-from tabsoda.setting_groups import SamplerSettings
+from tabsoda.paper.reverse_sampler import reverse_levels
+from tabsoda.paper.settings import SamplerSettings
 
 # Four coordinates of standard deviation 0.5; the first and third are seen, the others drawn.
 CORRELATION = np.array(

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from tabsoda._internal.files import write_json
-from tabsoda.em.engine import Engine
 from tabsoda.imputed_cells import ImputedCells
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.settings import PaperSettings
 from tabsoda.reading import read_survey
 from tabsoda.routing.following import Follower
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import descendants, gate_routes
-from tabsoda.settings import Settings
 from tabsoda.skips.checking import check
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.skips.rule_set import RuleSet
@@ -70,8 +70,8 @@ def measure(table: CodedTable, rules: RuleSet, draws: int, steps: int) -> dict[s
         seconds[name] = round(time.perf_counter() - start, 1)
         return result
 
-    settings = Settings.preset("small").replace(training={"max_steps": steps})
-    engine = timed("fit_engine", lambda: Engine.fit(marked, settings, seed=1, device="cpu"))
+    settings = PaperSettings.preset("small").replace(training={"max_steps": steps})
+    engine = timed("fit_engine", lambda: PaperEngine.fit(marked, settings, seed=1, device="cpu"))
     models = timed("fit_routes", lambda: RouteModels.fit(marked, rules))
     timed("impute_keep", lambda: engine.impute(marked, draws))
     follower = Follower(engine, rules, models)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tabsoda.imputations import Imputations
     from tabsoda.imputations.result_folder import load_result
     from tabsoda.imputer import TabSODAImputer
+    from tabsoda.paper.settings import PaperSettings
     from tabsoda.reading import read_survey
     from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
     from tabsoda.settings import Settings
@@ -43,6 +44,7 @@ _HOMES = {
     "InputError": "tabsoda.errors",
     "MinedSkips": "tabsoda.skips.miner",
     "MinerSettings": "tabsoda.skips.settings",
+    "PaperSettings": "tabsoda.paper.settings",
     "Reason": "tabsoda.schema",
     "RuleSet": "tabsoda.skips.rule_set",
     "Schema": "tabsoda.schema",
@@ -76,6 +78,7 @@ __all__ = [
     "InputError",
     "MinedSkips",
     "MinerSettings",
+    "PaperSettings",
     "Reason",
     "RuleSet",
     "Schema",

@@ -89,7 +89,7 @@ def plan_imputation(imputer: TabSODAImputer, survey: Survey, m: int) -> Imputati
     rules = survey.rules if imputer.gate_policy == "follow" else None
     fillable: NDArray[np.bool_] = survey.states.answered.sum(axis=0) > 0
     if hasattr(imputer, "engine_"):
-        fillable = imputer.engine_.model.codec.fillable
+        fillable = imputer.engine_.fillable
     return ImputationPlan(
         survey, _cost(imputer, survey, m, follows=rules is not None), fillable, rules
     )
@@ -99,10 +99,11 @@ def _cost(imputer: TabSODAImputer, survey: Survey, m: int, *, follows: bool) -> 
     from tabsoda.em.cost import estimate_cost
     from tabsoda.em.operations import planned_threads
     from tabsoda.em.stage_work import TableSize
+    from tabsoda.engines import counted_settings
     from tabsoda.torch_runtime.devices import matrix_precision, resolve_device
 
     table = survey.table
-    settings = imputer.settings_for(*table.shape)
+    settings = counted_settings(imputer.settings_for(*table.shape))
     device = resolve_device(imputer.device)
     return estimate_cost(
         settings,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tabsoda.em.engine import Engine
+from tabsoda.engines import AnyEngine, AnySettings, fit_engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputations.imputations import Imputations
@@ -25,7 +25,6 @@ from tabsoda.quality import QUALITIES, settings_for
 from tabsoda.routing.policy import Gates, check_policy
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
-from tabsoda.settings import Settings
 from tabsoda.skips.review_policy import (
     ACCEPTED,
     FROM_MODEL,
@@ -42,7 +41,8 @@ class TabSODAImputer(SklearnImputer):
     """Imputes missing answers of a survey, and leaves skipped questions alone.
 
     The paper's variants: TabSODA is a skip mask (or skip codes, or rules) with any preset;
-    TabSODA+SKIP is ``skips="mine"``; TabSODA-N is ``settings={"encoding": {"ordinal": "bits"}}``.
+    TabSODA+SKIP is ``skips="mine"``; TabSODA-N is a preset with
+    ``settings={"encoding": {"ordinal": "bits"}}``.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class TabSODAImputer(SklearnImputer):
         Other settings to start from than those of a quality: ``"path"`` and ``"nsduh"`` as in
         the paper, ``"small"`` for the paper's network on a laptop.
     settings : dict of dict, optional
-        What differs from the quality or preset, such as ``{"em": {"rounds": 2}}``; see
-        :class:`tabsoda.Settings`.
+        What differs from the quality or preset, such as ``{"training": {"max_steps": 500}}``; see
+        :class:`tabsoda.Settings`, and :class:`tabsoda.PaperSettings` for the presets.
     description : Schema, path, list of dict, optional
         What the columns mean; proposed from the data where absent. A plain array is taken as
         continuous columns.
@@ -80,7 +80,7 @@ class TabSODAImputer(SklearnImputer):
 
     Attributes
     ----------
-    engine_ : Engine
+    engine_ : Engine or PaperEngine
     schema_ : Schema or None
         None for plain arrays.
     rules_ : RuleSet or None
@@ -161,7 +161,7 @@ class TabSODAImputer(SklearnImputer):
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows in the loss.
         checkpoint : path, optional
-            Folder for the state after each round; see :meth:`tabsoda.em.engine.Engine.fit`.
+            Folder for finished parts of the fit: the same call, made again, goes on from there.
         report : callable, optional
             Called as ``report(done, total, what)`` while the fit runs.
         """
@@ -175,7 +175,7 @@ class TabSODAImputer(SklearnImputer):
             self._take_names(survey.frame.columns)
         self.rules_ = survey.rules if self.skips == "mine" else given.rules
         self.files_, self._rules_from_model = given.files, False
-        self.engine_ = Engine.fit(
+        self.engine_ = fit_engine(
             survey.table,
             self.settings_for(*survey.table.shape),
             seed=checked_seed(self.random_state),
@@ -188,7 +188,7 @@ class TabSODAImputer(SklearnImputer):
         if self.rules_ is not None and self.gate_policy == "follow":
             self.routes_ = RouteModels.fit(survey.table, self.rules_)
         self.schema_ = None if survey.is_array else survey.schema
-        self.settings_ = self.engine_.model.settings.to_dict()
+        self.settings_ = self.engine_.settings.to_dict()
         self.history_ = self.engine_.history
         self.events_ = EventLog([*survey.events, *self.engine_.events])
         self._fit_seconds = time.perf_counter() - started
@@ -373,18 +373,18 @@ class TabSODAImputer(SklearnImputer):
         self.files_, self._rules_from_model = given.files, False
         return self
 
-    def _take_fit(self, engine: Engine, state: ImputerState) -> None:
+    def _take_fit(self, engine: AnyEngine, state: ImputerState) -> None:
         self.engine_, self.schema_, self.routes_ = engine, state.schema, state.routes
         self.rules_ = state.rules
         self.n_features_in_ = state.n_features
         if state.feature_names is not None:
             self._take_names(state.feature_names)
-        self.settings_ = engine.model.settings.to_dict()
+        self.settings_ = engine.settings.to_dict()
         self.history_, self.events_ = engine.history, engine.events
         self._fit_seconds = 0.0
 
-    def settings_for(self, n_rows: int, n_columns: int) -> Settings:
-        """Return the settings for a table of this size; wrong ones are told at once."""
+    def settings_for(self, n_rows: int, n_columns: int) -> AnySettings:
+        """Return the settings for a table of this size; raise where some are wrong."""
         if self.quality not in QUALITIES:
             raise InputError(
                 "The parameter quality is not known",

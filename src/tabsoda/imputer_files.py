@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
-from tabsoda.em.engine import Engine
-from tabsoda.em.model_files import load_engine, save_engine
+from tabsoda.engines import AnyEngine, load_engine
 from tabsoda.errors import InputError
+from tabsoda.paper.settings import PaperSettings
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 from tabsoda.skips.review_policy import unreviewed
@@ -25,11 +25,11 @@ _ROUTES = "routes.safetensors"
 
 def save_imputer(imputer: TabSODAImputer, folder: Path) -> None:
     """Write a fitted imputer to a folder of safetensors and JSON."""
-    save_engine(imputer.engine_, folder)
+    imputer.engine_.save(folder)
     ImputerState.of(imputer).save(folder)
 
 
-def load_fit(folder: Path, device: str) -> tuple[Engine, ImputerState]:
+def load_fit(folder: Path, device: str) -> tuple[AnyEngine, ImputerState]:
     """Read what :func:`save_imputer` wrote."""
     return load_engine(folder, device), ImputerState.load(folder)
 
@@ -82,10 +82,12 @@ class ImputerState:
             imputer.routes_,
         )
 
-    def parameters(self, engine: Engine) -> dict[str, Any]:
+    def parameters(self, engine: AnyEngine) -> dict[str, Any]:
         """Return parameters with which an imputer would be fitted to the same state."""
         return {
-            "settings": engine.model.settings.to_dict(),
+            # All of its settings are given, so any preset of the same engine will do.
+            "preset": "path" if isinstance(engine.settings, PaperSettings) else None,
+            "settings": engine.settings.to_dict(),
             "description": self.schema,
             "skips": self.skips,
             "rules": self.rules if self.skips == "given" else None,
@@ -93,7 +95,7 @@ class ImputerState:
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
             "gate_policy": self.gate_policy,
             "n_imputations": self.n_imputations,
-            "random_state": engine.model.seed,
+            "random_state": engine.seed,
         }
 
     def save(self, folder: Path) -> None:

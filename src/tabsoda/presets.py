@@ -1,4 +1,4 @@
-"""The named starting points of the settings: three qualities, the paper's two, and a plain one.
+"""The three qualities of the default engine.
 
 Each lists what differs from the defaults in :mod:`tabsoda.setting_groups`, by group. What the size
 of a table changes is in :mod:`tabsoda.quality`.
@@ -7,15 +7,6 @@ of a table changes is in :mod:`tabsoda.quality`.
 from __future__ import annotations
 
 from typing import Any
-
-# What the paper does wherever its appendix and its table leave no choice.
-_PAPER: dict[str, dict[str, Any]] = {
-    "encoding": {"shared_cutpoints": True},
-    "training": {"conditioning": "noisy"},
-    "loss": {"reduction": "sum"},
-    "sampler": {"inner_decode": "mode"},
-    "temperature": {"grid": (0.5, 0.7, 1.0, 1.4, 2.0)},
-}
 
 # The default engine: answers enter as learned vectors and leave through decoder heads. Chosen on
 # three surveys, confirmed on three others (docs/decisions/0006).
@@ -68,50 +59,4 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         loss={"ranked_probability": 1.0, "bins": 0.2},
         training={"max_steps": 2000, "learning_rate": 2e-3, "weight_decay": 0.1},
     ),
-    "path": {
-        **_PAPER,
-        "encoding": {"shared_cutpoints": True, "standardizer_refresh": "each_round"},
-        "sampler": {
-            "inner_decode": "mode",
-            "refresh_cycles": 4,
-            "noise_max": 20.0,
-            "block_rows": 32768,
-        },
-    },
-    "nsduh": {
-        **_PAPER,
-        "encoding": {"shared_cutpoints": True, "standardizer_refresh": "once"},
-        "backbone": {"width": 512},
-        "training": {
-            "conditioning": "noisy",
-            "learning_rate": 5e-5,
-            "calibration_learning_rate": 5e-4,
-        },
-        "sampler": {
-            "inner_decode": "mode",
-            "refresh_cycles": 1,
-            "noise_max": 5.0,
-            "block_rows": 32768,
-        },
-    },
-    # The paper's network with visible cells clean, so that few steps and one pass are enough.
-    "small": {
-        "noise": {"top_share": 0.5},
-        "backbone": {"width": 256},
-        "training": {
-            "conditioning": "clean",
-            "batch_size": 512,
-            "max_steps": 1500,
-            "min_epoch_steps": 25,
-            "learning_rate": 1e-3,
-            "average_decay": 0.995,
-            "low_noise_pass": False,
-            "monitor": "held_out",
-            "patience": 12,
-            "plateau_patience": 6,
-        },
-        "sampler": {"steps": 20, "noise_max": 20.0, "point": "one_pass"},
-        "em": {"rounds": 1, "min_rounds": 1},
-        "temperature": {"held_out_share": 0.1},
-    },
 }

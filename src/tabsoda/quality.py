@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tabsoda.errors import InputError
+from tabsoda.paper.presets import PRESETS as PAPER_PRESETS
+from tabsoda.paper.settings import PaperSettings
 from tabsoda.settings import Settings
 
 QUALITIES = ("fast", "balanced", "best")
@@ -24,8 +26,8 @@ def settings_for(
     n_rows: int,
     n_columns: int,
     changes: dict[str, dict[str, Any]] | None = None,
-) -> Settings:
-    """Return the settings of a quality or another preset, for a table of this size.
+) -> Settings | PaperSettings:
+    """Return the settings of a quality or a preset of the paper, for a table of this size.
 
     More rows can teach more: steps grow with their root, up to four times (``"best"``: twice), and
     wide tables get a wider network. Few rows are learned by heart: the network shrinks and drops
@@ -35,7 +37,7 @@ def settings_for(
     Parameters
     ----------
     name : str
-        A quality, or another preset, whose settings do not depend on the size.
+        A quality, or a preset of the paper's engine, whose settings do not depend on the size.
     n_rows, n_columns : int
     changes : dict of dict, optional
         What differs from all that.
@@ -45,9 +47,18 @@ def settings_for(
     >>> [settings_for("balanced", rows, 40).training.max_steps for rows in (1000, 4000, 36000)]
     [500, 1000, 3000]
     """
-    settings = Settings.preset(name)
+    settings: Settings | PaperSettings
     if name in QUALITIES:
-        settings = settings.replace(**_sized(settings, n_rows, n_columns))
+        usual = Settings.preset(name)
+        settings = usual.replace(**_sized(usual, n_rows, n_columns))
+    elif name in PAPER_PRESETS:
+        settings = PaperSettings.preset(name)
+    else:
+        raise InputError(
+            "There is no such preset",
+            found=repr(name),
+            expected=f"one of {', '.join(map(repr, (*QUALITIES, *PAPER_PRESETS)))}",
+        )
     if changes is not None and not isinstance(changes, Mapping):
         raise InputError(
             "The settings are not usable",

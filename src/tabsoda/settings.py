@@ -28,14 +28,14 @@ from tabsoda.setting_groups import (
 
 @dataclass(frozen=True)
 class Settings(SettingsBase):
-    """All settings of one run.
+    """All settings of the default engine.
 
     Examples
     --------
-    >>> Settings.preset("path").backbone.width
-    1024
-    >>> Settings.preset("nsduh").replace(em={"rounds": 2}).em.rounds
-    2
+    >>> Settings.preset("balanced").backbone.width
+    192
+    >>> Settings.preset("fast").replace(training={"max_steps": 200}).training.max_steps
+    200
     """
 
     encoding: EncodingSettings = field(default_factory=EncodingSettings)
@@ -111,11 +111,10 @@ class Settings(SettingsBase):
 
     @classmethod
     def preset(cls, name: str) -> Settings:
-        """Return a named preset.
+        """Return ``"fast"``, ``"balanced"`` or ``"best"``, for a table of some thousand rows.
 
-        ``"fast"``, ``"balanced"`` and ``"best"`` are the qualities of the default engine, for a
-        table of some thousand rows (see :func:`tabsoda.quality.settings_for`); ``"path"`` and
-        ``"nsduh"`` are the paper's table; ``"small"`` is the paper's network for a laptop.
+        See :func:`tabsoda.quality.settings_for` for other sizes, and
+        :meth:`tabsoda.PaperSettings.preset` for the presets of the paper.
         """
         if name not in PRESETS:
             raise InputError(

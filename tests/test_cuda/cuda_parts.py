@@ -6,13 +6,18 @@ import numpy as np
 import torch
 
 from tabsoda._internal.randomness import row_keys, stream_key
-from tabsoda.em.loop import _round_targets, initial_state
+from tabsoda.em import loop, training_batch
 from tabsoda.em.model import Model
-from tabsoda.em.training_batch import NOISE_USES, batch_loss, compiled_batch_loss
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
+from tabsoda.paper import em as paper_em
+from tabsoda.paper import training_batch as paper_batch
+from tabsoda.paper.codec import TableCodec as PaperCodec
+from tabsoda.paper.model import Model as PaperModel
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.working_table import WorkingTable as PaperTable
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
@@ -20,8 +25,9 @@ from tabsoda.torch_runtime.layers import seed_dropout
 from tabsoda.torch_runtime.optimizer_steps import OptimizerSteps
 
 N_ROWS = 256
-# Which preset has which backbone; the paper's both conditionings are among them.
-PRESETS = {"mlp": "small", "noisy mlp": "path", "embedding": "balanced", "tokens": "best"}
+# Which quality or preset has which network; both conditionings of the paper are among them.
+QUALITIES = {"embedding": "balanced", "tokens": "best"}
+PAPER = {"mlp": "small", "noisy mlp": "path"}
 
 
 def survey(n_rows: int = N_ROWS, seed: int = 0) -> CodedTable:
@@ -56,31 +62,42 @@ def survey(n_rows: int = N_ROWS, seed: int = 0) -> CodedTable:
     return CodedTable.from_values(columns, values, skipped)
 
 
-def settings_of(network: str, /, **changes: dict) -> Settings:
-    """Return small settings of a backbone, without dropout and without what needs scikit-learn."""
-    settings = Settings.preset(PRESETS[network])
-    settings = settings.replace(
-        backbone={"width": 32, "dropout": 0.0},
-        training={"learning_rate": 1e-3, "batch_size": N_ROWS // 4},
-        sampler={"steps": 8, "draws": "sequential" if settings.has_heads else "reverse"},
-        experts={"trees": "none"},
-        regressions={"sets": 0, "point_sets": 0},
-    )
+def settings_of(network: str, /, **changes: dict) -> Settings | PaperSettings:
+    """Return small settings of a network, without dropout and without what needs scikit-learn."""
+    small = {
+        "backbone": {"width": 32, "dropout": 0.0},
+        "training": {"learning_rate": 1e-3, "batch_size": N_ROWS // 4},
+        "sampler": {"steps": 8},
+    }
+    if network in PAPER:
+        settings = PaperSettings.preset(PAPER[network]).replace(**small)
+    else:
+        settings = Settings.preset(QUALITIES[network]).replace(
+            **small | {"sampler": {"steps": 8, "draws": "sequential"}},
+            experts={"trees": "none"},
+            regressions={"sets": 0, "point_sets": 0},
+        )
     return settings.replace(**changes).resolve(8, 2)
 
 
-def untrained(settings: Settings, device: str, seed: int = 1) -> tuple[Model, WorkingTable]:
+def untrained(settings: Settings | PaperSettings, device: str, seed: int = 1) -> tuple:
     """Return a model before its first step, and its table."""
-    table = survey()
-    codec = TableCodec.fit(table, table.states.answered, settings.encoding, EventLog())
-    answers = None
-    if settings.has_heads:
-        answers = AnswerCodec.fit(table, table.states.answered, codec)
-    place = torch.device(device)
-    model = Model.start(codec, settings, seed, place, answers)
+    table, place = survey(), torch.device(device)
     keys = row_keys(table.values, table.states.states)
-    bins = None if answers is None else answers.bins
-    return model, WorkingTable.build(table, codec, keys, place, bins=bins)
+    if isinstance(settings, PaperSettings):
+        codec = PaperCodec.fit(table, table.states.answered, settings.encoding, EventLog())
+        model = PaperModel.start(codec, settings, seed, place)
+        return model, PaperTable.build(table, codec, keys, place)
+    codec = TableCodec.fit(table, table.states.answered, settings.encoding, EventLog())
+    answers = AnswerCodec.fit(table, table.states.answered, codec)
+    model = Model.start(codec, settings, seed, place, answers)
+    return model, WorkingTable.build(table, codec, keys, place, bins=answers.bins)
+
+
+def first_targets(model: Model | PaperModel, data: WorkingTable | PaperTable):
+    """Return what the first round trains on; the model gets its standardiser."""
+    module = paper_em if isinstance(model, PaperModel) else loop
+    return module._round_targets(model, data, module.initial_state(model, data), 1, EventLog())
 
 
 class EagerSteps(OptimizerSteps):
@@ -121,7 +138,9 @@ class Training:
     def __init__(self, kind: type[OptimizerSteps], settings: Settings, device: str = "cuda"):
         self.model, data = untrained(settings, device)
         self.events = EventLog()
-        targets = _round_targets(self.model, data, initial_state(self.model, data), 1, self.events)
+        targets = first_targets(self.model, data)
+        batch = paper_batch if isinstance(settings, PaperSettings) else training_batch
+        self.noise_uses = batch.NOISE_USES
         self.batch_size, self.n_steps = data.n_rows // 4, 4
         generator = torch.Generator(device=device).manual_seed(5)
         seed_dropout(self.model.denoiser, generator)
@@ -130,13 +149,13 @@ class Training:
         self.steps = kind(
             model.denoiser,
             model.device,
-            lambda rows, keys: batch_loss(model, data, targets, rows, keys).total,
-            lambda rows, keys: compiled_batch_loss()(model, data, targets, rows, keys).total,
+            lambda rows, keys: batch.batch_loss(model, data, targets, rows, keys).total,
+            lambda rows, keys: batch.compiled_batch_loss()(model, data, targets, rows, keys).total,
             batch_size=self.batch_size,
-            n_keys=len(NOISE_USES),
+            n_keys=len(self.noise_uses),
             steps_per_epoch=self.n_steps,
             learning_rate=settings.training.learning_rate,
-            weight_decay=settings.training.weight_decay,
+            weight_decay=getattr(settings.training, "weight_decay", 0.0),
             averages=settings.training.average_decay > 0,
             events=self.events,
         )
@@ -147,7 +166,7 @@ class Training:
         order = torch.Generator().manual_seed(number)
         rows = torch.randperm(N_ROWS, generator=order).view(self.n_steps, self.batch_size)
         keys = [
-            [stream_key(3, "epoch", number, step, use) for use in NOISE_USES]
+            [stream_key(3, "epoch", number, step, use) for use in self.noise_uses]
             for step in range(self.n_steps)
         ]
         return self.steps.run_epoch(rows, torch.tensor(keys), new_share)

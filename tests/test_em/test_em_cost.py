@@ -13,14 +13,9 @@ import torch
 from tabsoda._internal.machine_speed import probe_seconds
 from tabsoda._internal.threads import Threads
 from tabsoda.datasets import make_survey
-from tabsoda.diffusion.denoiser import Denoiser
 from tabsoda.em import cost
 from tabsoda.em.cost import estimate_cost, fit_shares, stage_seconds, wall_seconds
-from tabsoda.em.engine import Engine
 from tabsoda.em.operations import (
-    count_operations,
-    network_weights,
-    passes_per_chain,
     training_steps,
 )
 from tabsoda.em.peak_memory import BYTES
@@ -29,48 +24,6 @@ from tabsoda.settings import Settings
 
 CPU = torch.device("cpu")
 ONE = Threads(cores=1, network=1)
-
-
-@pytest.fixture
-def passes(monkeypatch):
-    """Count the rows that go through the denoiser, with and without gradients."""
-    counted = {"training": 0, "sampling": 0}
-    inner = Denoiser.forward
-
-    def watched(self, state, *arguments):
-        counted["training" if torch.is_grad_enabled() else "sampling"] += state.shape[0]
-        return inner(self, state, *arguments)
-
-    monkeypatch.setattr(Denoiser, "forward", watched)
-    return counted
-
-
-@pytest.mark.parametrize("preset", ["small", "path"])
-def test_the_passes_counted_are_those_made(preset, mixed_table, tiny_settings, passes):
-    settings = tiny_settings(
-        preset,
-        training={"calibration_steps": 0, "patience": 100, "batch_size": 60},
-        temperature={"held_out_share": 0.0},
-    )
-    table = mixed_table()
-    engine = Engine.fit(table, settings, device="cpu")
-    n_coordinates = engine.model.codec.layout.n_coordinates
-    weights = network_weights(n_coordinates, settings)
-    incomplete = int(table.states.missing.any(axis=1).sum())
-    trained, sampled = count_operations(settings, 120, incomplete, n_coordinates, 3)
-    assert passes["training"] == trained / (6 * weights)
-    engine.impute(table, 3)
-    # The temperatures take one pass more, which the estimate leaves out.
-    assert passes["sampling"] == pytest.approx(sampled / (2 * weights), rel=0.01)
-
-
-def test_the_weights_counted_are_the_matrices_of_the_network(mixed_table, tiny_settings):
-    settings = tiny_settings("path")
-    engine = Engine.fit(mixed_table(), settings, device="cpu")
-    matrices = [p.numel() for p in engine.model.denoiser.parameters() if p.ndim == 2]
-    # The noise embedding is computed once per level, but counted per row: a bound from above.
-    counted = network_weights(engine.model.codec.layout.n_coordinates, settings)
-    assert counted <= sum(matrices) <= counted * 1.3
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +98,6 @@ def test_shares_of_a_fit_are_its_stages_in_their_order():
 def test_the_steps_counted_are_those_of_the_settings():
     settings = Settings.preset("balanced")
     assert training_steps(settings, 2000) == settings.training.max_steps
-    few = Settings.preset("path").replace(sampler={"refresh_cycles": 1, "steps": 2})
-    assert passes_per_chain(few) == 3
     endless = settings.replace(training={"max_steps": None, "max_epochs": 3, "min_epoch_steps": 1})
     assert training_steps(endless, 2000) == 3 * math.ceil(2000 / endless.training.batch_size)
 

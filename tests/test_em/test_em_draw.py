@@ -8,13 +8,12 @@ from tabsoda.datasets import make_survey
 from tabsoda.em.engine import Engine
 from tabsoda.settings import Settings
 
-PRESETS = pytest.mark.parametrize("preset", ["balanced", "best", "small"])
+PRESETS = pytest.mark.parametrize("preset", ["balanced", "best"])
 
 
 def engine_of(preset, table):
     settings = Settings.preset(preset).replace(training={"max_steps": 10}, backbone={"width": 16})
-    if settings.has_heads:
-        settings = settings.replace(experts={"trees": "none"})
+    settings = settings.replace(experts={"trees": "none"})
     return Engine.fit(table, settings, seed=1, device="cpu")
 
 

@@ -14,6 +14,9 @@ from tabsoda.diffusion.denoiser import Denoiser
 from tabsoda.em import engine as engine_module
 from tabsoda.em import fitting
 from tabsoda.errors import DeviceError
+from tabsoda.paper import engine as paper_engine
+from tabsoda.paper import fitting as paper_fitting
+from tabsoda.paper.denoiser import Denoiser as PaperDenoiser
 
 TINY = {
     "backbone": {"width": 16},
@@ -113,26 +116,35 @@ def test_no_missing_cells_sample_nothing(preset, X, monkeypatch):
         raise AssertionError("sampled a table that is complete")
 
     monkeypatch.setattr(Denoiser, "with_answers", never)
+    monkeypatch.setattr(PaperDenoiser, "forward", never)
     result = fitted.impute(X, m=3)
     assert len(result) == 3
     for table in (result.point(), *result):
         assert np.array_equal(table, X)
 
 
-@pytest.mark.parametrize("preset", [None, "best", "small"])
-def test_complete_rows_are_not_sampled(preset, X, monkeypatch):
+@pytest.mark.parametrize(
+    ("preset", "network", "method"),
+    [
+        (None, Denoiser, "with_answers"),
+        ("best", Denoiser, "with_answers"),
+        ("small", PaperDenoiser, "forward"),
+    ],
+    ids=["balanced", "best", "small"],
+)
+def test_complete_rows_are_not_sampled(preset, network, method, X, monkeypatch):
     fitted = imputer(preset=preset).fit(X)
     sizes = []
-    inner = Denoiser.with_answers
+    inner = getattr(network, method)
 
     def watched(self, state, *arguments):
         sizes.append(state.shape[0])
         return inner(self, state, *arguments)
 
-    monkeypatch.setattr(Denoiser, "with_answers", watched)
+    monkeypatch.setattr(network, method, watched)
     fitted.transform(X)
     # One pass of each network.
-    assert sizes == [10] * len(fitted.engine_.model.networks)
+    assert sizes == [10] * (3 if preset == "best" else 1)
     fitted.impute(X, m=2)
     assert set(sizes) == {10}
 
@@ -243,7 +255,7 @@ def test_training_that_runs_away_says_what_to_do(preset, steps, X):
 )
 @pytest.mark.parametrize(
     ("preset", "part", "method"),
-    [(None, engine_module.Estimator, "answers"), ("small", engine_module.Sampler, "expect")],
+    [(None, engine_module.Estimator, "answers"), ("small", paper_engine.Sampler, "expect")],
     ids=["balanced", "small"],
 )
 def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monkeypatch):
@@ -256,6 +268,7 @@ def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monke
     with pytest.raises(DeviceError, match=advice):
         fitted.transform(X)
     monkeypatch.setattr(fitting, "run_em", full)
+    monkeypatch.setattr(paper_fitting, "run_em", full)
     with pytest.raises(DeviceError, match=advice):
         imputer(preset=preset).fit(X)
 

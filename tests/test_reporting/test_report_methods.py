@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from tabsoda.imputations import Imputations
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.quality import QUALITIES
 from tabsoda.reporting.methods import describe_methods
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema import Column, ColumnKind, Reason
@@ -20,7 +22,8 @@ def paragraph(result, rules=None, **manifest):
 
 
 def settings(preset):
-    return Settings.preset(preset).to_dict()
+    kind = Settings if preset in QUALITIES else PaperSettings
+    return kind.preset(preset).to_dict()
 
 
 @pytest.fixture(scope="module")

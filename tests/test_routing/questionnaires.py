@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from tabsoda.em.engine import Engine
 from tabsoda.imputed_cells import ImputedCells
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.settings import PaperSettings
 from tabsoda.schema.column import Column, ColumnKind
-from tabsoda.settings import Settings
 from tabsoda.skips.forward import route
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import NAMED_REASONS, Condition, RuleStatus, SkipRule
@@ -24,11 +24,11 @@ COLUMNS = (
 NAMES = tuple(column.name for column in COLUMNS)
 
 
-def tiny_engine(table: CodedTable, steps: int = 20, seed: int = 1) -> Engine:
-    settings = Settings.preset("small").replace(
+def tiny_engine(table: CodedTable, steps: int = 20, seed: int = 1) -> PaperEngine:
+    settings = PaperSettings.preset("small").replace(
         training={"max_steps": steps}, sampler={"steps": 8}, em={"rounds": 1}
     )
-    return Engine.fit(table, settings, seed=seed, device="cpu")
+    return PaperEngine.fit(table, settings, seed=seed, device="cpu")
 
 
 def random_table(n_rows: int, seed: int, blank: float = 0.3, refused: float = 0.0) -> CodedTable:

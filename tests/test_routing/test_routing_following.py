@@ -15,8 +15,8 @@ from questionnaires import (
 )
 
 from tabsoda.datasets import make_survey
-from tabsoda.em.engine import Engine
 from tabsoda.events import EventLog
+from tabsoda.paper.engine import PaperEngine
 from tabsoda.reading import read_survey
 from tabsoda.routing.following import Follower
 from tabsoda.routing.record import RoutingRecord
@@ -34,14 +34,14 @@ from tabsoda.table import CodedTable
 
 
 @cache
-def _engine() -> Engine:
+def _engine() -> PaperEngine:
     return tiny_engine(random_table(150, 0))
 
 
 def _follow(table, rules, n_draws, engine=None):
     """Impute a table of answers and blanks; return it with its states, the cells and the record."""
     engine = engine or _engine()
-    fillable = engine.model.codec.fillable
+    fillable = engine.fillable
     known = table.states.skipped
     marked = table.with_states(rules.apply(table))
     marked = reopened(marked, rules, fillable, known)
@@ -361,7 +361,7 @@ def test_rows_that_hang_on_nothing_are_imputed_as_the_engine_does_alone():
     engine = tiny_engine(table.with_states(survey.rules.apply(table)))
     marked, cells, _, _ = _follow(table, survey.rules, 2, engine)
     plain = engine.impute(marked, 2)
-    free = ~find_unresolved(marked, survey.rules, engine.model.codec.fillable).rows
+    free = ~find_unresolved(marked, survey.rules, engine.fillable).rows
     assert 10 < free.sum() < 150
     assert np.array_equal(cells.rows, plain.rows)
     mine = free[cells.rows]

@@ -123,10 +123,11 @@ def _methods(
     """Build the methods, the mode first: it is what the others are measured by."""
     from tabsoda.bench.methods.registry import method
     from tabsoda.cli.impute_settings import parse_settings
+    from tabsoda.quality import settings_for
 
     listed = [name.strip() for name in names.split(",") if name.strip()]
     ordered = dict.fromkeys(["mode", *listed])
-    settings = parse_settings(changes)
+    settings = parse_settings(changes, settings_for(preset or quality, 1, 1))
     ours = {"quality": quality, "preset": preset, "settings": settings, "device": device}
     return {name: method(name, **(ours if name.startswith("tabsoda") else {})) for name in ordered}
 

@@ -107,12 +107,15 @@ class ImputerOptions:
                 loaded.use_rules(self.rules, accept_unreviewed=self.accept_all)
             return loaded
         from tabsoda.cli.impute_settings import parse_settings
+        from tabsoda.quality import settings_for
 
-        settings = parse_settings(self.changes)
+        quality = self.quality or "balanced"
+        start = settings_for(self.preset or quality, 1, 1)
+        settings = parse_settings(self.changes, start)
         if self.bits:
             settings.setdefault("encoding", {})["ordinal"] = "bits"
         return TabSODAImputer(
-            quality=self.quality or "balanced",
+            quality=quality,
             preset=self.preset,
             settings=settings,
             description=self.survey,

@@ -8,19 +8,31 @@ from dataclasses import Field, fields
 from typing import Any
 
 from tabsoda.errors import InputError
+from tabsoda.setting_groups import SettingsBase
 from tabsoda.settings import Settings
 
 
-def parse_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+def parse_settings(
+    texts: Iterable[str], settings: SettingsBase | None = None
+) -> dict[str, dict[str, Any]]:
     """Turn ``group.name=value`` into what :meth:`tabsoda.Settings.replace` takes.
 
-    The type of a value is that of its setting; bounds are checked by ``Settings`` itself.
+    The type of a value is that of its setting; ``replace`` checks the bounds.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    settings : Settings or PaperSettings, optional
+        Settings of the engine that runs; the default engine's unless given.
 
     Examples
     --------
-    >>> parse_settings(["em.rounds=3", "loss.width_parity=false", "temperature.grid=0.5,1"])
+    >>> from tabsoda.paper.settings import PaperSettings
+    >>> given = ["em.rounds=3", "loss.width_parity=false", "temperature.grid=0.5,1"]
+    >>> parse_settings(given, PaperSettings())
     {'em': {'rounds': 3}, 'loss': {'width_parity': False}, 'temperature': {'grid': (0.5, 1.0)}}
     """
+    known = Settings() if settings is None else settings
     changes: dict[str, dict[str, Any]] = {}
     for text in texts:
         place, equals, value = text.partition("=")
@@ -31,27 +43,27 @@ def parse_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
                 found=repr(text),
                 expected="group.name=value, such as training.max_steps=500",
             )
-        item = _declared(group, name)
+        item, kind = _declared(known, group, name)
         if name in changes.get(group, {}):
             raise InputError(f"The setting {group}.{name} is given twice")
-        changes.setdefault(group, {})[name] = _value(f"{group}.{name}", value.strip(), item)
+        changes.setdefault(group, {})[name] = _value(f"{group}.{name}", value.strip(), item, kind)
     return changes
 
 
-def _declared(group: str, name: str) -> Field[Any]:
-    """Find a setting; an unknown one is told with those that exist."""
-    Settings().replace(**{group: {}})
-    known = {item.name: item for item in fields(getattr(Settings(), group))}
+def _declared(settings: SettingsBase, group: str, name: str) -> tuple[Field[Any], type]:
+    """Return a setting and its type; raise where there is no such setting."""
+    settings.replace(**{group: {}})
+    owner = getattr(settings, group)
+    known = {item.name: item for item in fields(owner)}
     if name not in known:
         raise InputError(
             f"There is no setting called '{group}.{name}'",
             expected=f"one of {', '.join(sorted(known))}",
         )
-    return known[name]
+    return known[name], _kind(known[name], type(owner))
 
 
-def _value(place: str, text: str, item: Field[Any]) -> Any:
-    kind = _kind(item)
+def _value(place: str, text: str, item: Field[Any], kind: type) -> Any:
     try:
         if kind is bool:
             return {"true": True, "false": False}[text.lower()]
@@ -75,10 +87,9 @@ def _value(place: str, text: str, item: Field[Any]) -> Any:
         ) from error
 
 
-def _kind(item: Field[Any]) -> type:
+def _kind(item: Field[Any], owner: type) -> type:
     """Return the type of a setting; of one that may be None, the type it has otherwise."""
     if item.default is not None:
         return type(item.default)
-    owner = next(g for g in vars(Settings()).values() if item in fields(g))
-    hint = typing.get_type_hints(type(owner))[item.name]
+    hint = typing.get_type_hints(owner)[item.name]
     return next(kind for kind in typing.get_args(hint) if kind is not type(None))

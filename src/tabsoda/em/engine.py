@@ -24,7 +24,7 @@ from tabsoda.em.e_step import Sampler
 from tabsoda.em.estimating import Estimator
 from tabsoda.em.fitting import fit_parts
 from tabsoda.em.input_events import tell_means_for_medians
-from tabsoda.em.model import Model
+from tabsoda.em.model import Model, fingerprint
 from tabsoda.em.operations import planned_threads
 from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
@@ -55,7 +55,7 @@ class Engine:
     >>> values[:20, 1] = np.nan
     >>> columns = (Column("x", ColumnKind.CONTINUOUS), Column("y", ColumnKind.CONTINUOUS))
     >>> table = CodedTable.from_values(columns, values)
-    >>> settings = Settings.preset("small").replace(training={"max_steps": 20})
+    >>> settings = Settings.preset("fast").replace(training={"max_steps": 20})
     >>> engine = Engine.fit(table, settings, seed=1, device="cpu")
     >>> engine.impute(table, n_draws=2).draws.shape
     (2, 20)
@@ -117,6 +117,44 @@ class Engine:
                 report=report,
             )
         return cls(table.columns, fitted.model, fitted.history, events, fitted.estimator)
+
+    @property
+    def settings(self) -> Settings:
+        """The resolved settings."""
+        return self.model.settings
+
+    @property
+    def seed(self) -> int:
+        """The seed of the fit, which also keys the noise of draws."""
+        return self.model.seed
+
+    @property
+    def fillable(self) -> NDArray[np.bool_]:
+        """Columns whose missing cells get a value, shape (n_columns,)."""
+        return self.model.codec.fillable
+
+    @property
+    def fractional_columns(self) -> NDArray[np.int64]:
+        """Positions of the modelled numbers that are not all whole."""
+        codec = self.model.codec
+        return codec.layout.continuous_columns[~codec.continuous.whole]
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of weights, seed and settings: equal for the same fit."""
+        return fingerprint(self.model)
+
+    def save(self, folder: Path) -> None:
+        """Write the engine to a folder of safetensors and JSON."""
+        from tabsoda.em.model_files import save_engine
+
+        save_engine(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "auto") -> Engine:
+        """Read an engine that :meth:`save` wrote; nothing in the folder is executed."""
+        from tabsoda.em.model_files import load_engine
+
+        return load_engine(folder, device)
 
     def impute(
         self,

@@ -23,7 +23,7 @@ from tabsoda.reporting.suppression import withhold_alone
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
-    from tabsoda.em.engine import Engine
+    from tabsoda.engines import AnyEngine
 
 MOST_ROWS = 2000
 SHARE = 0.1
@@ -34,7 +34,7 @@ _FEWEST = 20
 
 
 def overimpute(
-    engine: Engine,
+    engine: AnyEngine,
     table: CodedTable,
     *,
     seed: int = 0,
@@ -45,7 +45,7 @@ def overimpute(
 
     Parameters
     ----------
-    engine : Engine
+    engine : Engine or PaperEngine
         Fitted on the table.
     table : CodedTable
     seed : int
@@ -109,7 +109,9 @@ def _accuracy(ours: ColumnErrors, usual: ColumnErrors) -> dict[str, Any]:
     }
 
 
-def _numbers(engine: Engine, table: CodedTable, held: HeldOut, fewest: int) -> list[dict[str, Any]]:
+def _numbers(
+    engine: AnyEngine, table: CodedTable, held: HeldOut, fewest: int
+) -> list[dict[str, Any]]:
     """Return the error of every question of numbers, relative to its standard deviation."""
     numeric = np.array([not column.is_categorical for column in table.columns])
     rows = np.flatnonzero((held.hidden & numeric).any(axis=1))[:_NUMBER_ROWS]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.em.engine import Engine
+from tabsoda.engines import AnyEngine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.routing.choosing import Choose, by_noise, most_probable
@@ -50,12 +50,12 @@ class Follower:
 
     Attributes
     ----------
-    engine : Engine
+    engine : Engine or PaperEngine
     rules : RuleSet
     models : RouteModels
     """
 
-    engine: Engine
+    engine: AnyEngine
     rules: RuleSet
     models: RouteModels
 
@@ -79,20 +79,19 @@ class Follower:
         report : callable, optional
         events : EventLog, optional
         keys : ndarray of int64, shape (n_rows,), optional
-            As in :meth:`tabsoda.em.engine.Engine.draw`.
+            As in :meth:`tabsoda.paper.engine.PaperEngine.draw`.
         keep : Keep
-            As in :meth:`tabsoda.em.engine.Engine.impute`.
+            As in :meth:`tabsoda.paper.engine.PaperEngine.impute`.
         """
         if keys is None:
             keys = row_keys(table.values, table.states.states)
-        model = self.engine.model
         kept = find_kept(
             table,
             self.rules,
             self.models,
-            model.codec.fillable,
+            self.engine.fillable,
             n_draws=n_draws,
-            seed=model.seed,
+            seed=self.engine.seed,
             keys=keys,
         )
         unresolved = find_unresolved(table, self.rules, kept.filled, self.models.reasons)
@@ -155,14 +154,14 @@ class _Concerned:
 
     Attributes
     ----------
-    engine : Engine
+    engine : Engine or PaperEngine
     settler : Settler
     keys : ndarray of int64, shape (n_rows,)
         Those of the table as it was given, so that noise does not depend on what was settled.
     keep : Keep
     """
 
-    engine: Engine
+    engine: AnyEngine
     settler: Settler
     keys: NDArray[np.int64]
     keep: Keep
@@ -213,7 +212,7 @@ class _Concerned:
 
     def _by_noise(self, number: int, use: str = "route") -> Choose:
         n_columns = self.settler.table.shape[1]
-        return by_noise(self.engine.model.seed, number, self.keys, n_columns, use)
+        return by_noise(self.engine.seed, number, self.keys, n_columns, use)
 
     def _off_route(
         self, values: Values, settled: Settled, choose: Choose

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.em.engine import Engine
-from tabsoda.em.model import fingerprint
+from tabsoda.engines import AnyEngine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
@@ -67,7 +66,7 @@ class Gates:
 
     def impute(
         self,
-        engine: Engine,
+        engine: AnyEngine,
         survey: Survey,
         n_draws: int,
         report: Report | None,
@@ -80,7 +79,7 @@ class Gates:
 
         Parameters
         ----------
-        engine : Engine
+        engine : Engine or PaperEngine
         survey : Survey
             With the rules applied.
         n_draws : int
@@ -106,7 +105,7 @@ class Gates:
 
     def _impute(
         self,
-        engine: Engine,
+        engine: AnyEngine,
         given: CodedTable,
         table: CodedTable,
         n_draws: int,
@@ -123,7 +122,7 @@ class Gates:
                     detail = "there are no rules to say where a drawn answer leads"
                     events.add("routing", "states kept as given", detail=detail)
                 return cells, None
-            open_cells = find_unresolved(table, self.rules, engine.model.codec.fillable)
+            open_cells = find_unresolved(table, self.rules, engine.fillable)
             gates, followers = int(open_cells.gates.sum()), int(open_cells.followers.sum())
             if gates:
                 detail = f"{gates} missing gates, {followers} cells hang on them, all imputed"
@@ -137,19 +136,19 @@ class Gates:
         follower = Follower(engine, self.rules, models)
         return follower.impute(table, n_draws, report, events, keys=keys, keep=keep)
 
-    def _key(self, engine: Engine, keys: NDArray[np.int64], n_draws: int) -> str:
+    def _key(self, engine: AnyEngine, keys: NDArray[np.int64], n_draws: int) -> str:
         """Identify what draws depend on: the fitted model, the rows, the rules and the policy."""
         rules = ""
         if self.rules is not None:
             from tabsoda.skips.rule_files import dump_rules
 
             rules = dump_rules(self.rules)
-        return digest(fingerprint(engine.model), keys.tobytes(), str(n_draws), self.policy, rules)
+        return digest(engine.fingerprint(), keys.tobytes(), str(n_draws), self.policy, rules)
 
-    def reopened(self, engine: Engine, survey: Survey) -> Survey:
+    def reopened(self, engine: AnyEngine, survey: Survey) -> Survey:
         """Return the survey as it is imputed: what only drawn gates can settle is missing again."""
         if self.rules is None or self.policy == "keep" or survey.known_skips is None:
             return survey
-        fillable = engine.model.codec.fillable
+        fillable = engine.fillable
         table = reopened(survey.table, self.rules, fillable, survey.known_skips)
         return survey.with_states(table.states)

@@ -140,8 +140,7 @@ def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, A
     """
     if result.survey is None:
         return {}
-    codec = imputer.engine_.model.codec
-    numbers = codec.layout.continuous_columns[~codec.continuous.whole]
+    numbers = imputer.engine_.fractional_columns
     types = result.survey.frame.schema
     names = [result.table.names[position] for position in numbers]
     return {name: pl.Float64 for name in names if types[name].is_integer()}

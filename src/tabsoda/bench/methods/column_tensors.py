@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.coding.row_order import canonical_order
-from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
-from tabsoda.setting_groups import EncodingSettings
+from tabsoda.paper.codec import TableCodec
+from tabsoda.paper.settings import EncodingSettings
 from tabsoda.table import CodedTable
 
 

@@ -1,4 +1,4 @@
-"""DiffPuter (Zhang et al. 2025): the engine with skip and ordinal awareness off."""
+"""DiffPuter (Zhang et al. 2025): the paper's engine with skip and ordinal awareness off."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tabsoda._internal.randomness import row_keys
 from tabsoda.bench.methods.contract import Estimates, SkipView
 from tabsoda.bench.methods.filling import among_levels, fill
 from tabsoda.bench.methods.plain_table import plain_table
-from tabsoda.em.e_step import Sampler
-from tabsoda.em.engine import Engine
-from tabsoda.em.working_table import WorkingTable
 from tabsoda.errors import InputError
-from tabsoda.settings import Settings
+from tabsoda.paper.e_step import Sampler
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.table import CodedTable
 
 # The released code: bits for every category, one standardiser from the observed cells, a network
@@ -73,7 +73,7 @@ class DiffPuter:
         The released settings, or small ones for a CPU.
     settings : dict of dict, optional
         What differs from them, such as ``{"em": {"rounds": 3}, "training": {"max_steps": 2000}}``;
-        see :class:`tabsoda.Settings`.
+        see :class:`tabsoda.PaperSettings`.
     device : str
 
     Notes
@@ -108,7 +108,7 @@ class DiffPuter:
             raise InputError(
                 "There is no such budget", found=repr(budget), expected="'full' or 'reduced'"
             )
-        chosen = Settings().replace(**_RELEASED)
+        chosen = PaperSettings().replace(**_RELEASED)
         if budget == "reduced":
             chosen = chosen.replace(**_REDUCED)
         self.settings = chosen.replace(**(settings or {}))
@@ -119,7 +119,7 @@ class DiffPuter:
     ) -> Estimates:
         """Estimate every missing cell of a table."""
         plain = plain_table(table, skip_view)
-        engine = Engine.fit(plain, self.settings, seed=seed, device=self.device)
+        engine = PaperEngine.fit(plain, self.settings, seed=seed, device=self.device)
         model, codec = engine.model, engine.model.codec
         values = np.tile(codec.pass_value, (plain.shape[0], 1))
         if codec.layout.n_coordinates == 0 or not plain.states.missing.any():
@@ -143,7 +143,9 @@ class DiffPuter:
         return fill(table, values, probabilities, modes)
 
 
-def _run_chains(engine: Engine, data: WorkingTable) -> tuple[np.ndarray, torch.Tensor, np.ndarray]:
+def _run_chains(
+    engine: PaperEngine, data: WorkingTable
+) -> tuple[np.ndarray, torch.Tensor, np.ndarray]:
     """Return incomplete rows, the mean of their chains (n, p) and level counts (n, c, K)."""
     model, codec = engine.model, engine.model.codec
     sampler = Sampler(model, engine.events)

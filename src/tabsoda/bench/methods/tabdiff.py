@@ -13,11 +13,11 @@ from torch.nn.functional import cross_entropy
 from tabsoda.bench.methods.column_tensors import ColumnTensors
 from tabsoda.bench.methods.deep_method import DeepMethod, Prediction, train
 from tabsoda.bench.methods.token_transformer import ValueReadOut, ValueTokens, transformer
-from tabsoda.diffusion.backbone import DenoiserInput
-from tabsoda.diffusion.denoiser import preconditioning
-from tabsoda.diffusion.network import MLPBackbone
-from tabsoda.diffusion.noise import loss_weight
-from tabsoda.setting_groups import BackboneSettings, SettingGroup, setting
+from tabsoda.paper.denoiser import preconditioning
+from tabsoda.paper.network import MLPBackbone
+from tabsoda.paper.noise import loss_weight
+from tabsoda.paper.settings import BackboneSettings
+from tabsoda.setting_groups import SettingGroup, setting
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 1.0
@@ -284,7 +284,7 @@ class _Network(nn.Module):
         tokens = self.before(self.tokens(scale_in * noisy.numbers, noisy.levels))
         flat = tokens.flatten(1)
         masks = torch.zeros_like(flat, dtype=torch.bool)
-        mixed, _ = self.row(DenoiserInput(flat, scalings.noise_label, masks, masks))
+        mixed = self.row(flat, scalings.noise_label, masks, masks)
         tokens = self.after(tokens + mixed.unflatten(1, (-1, self.width)))
         predicted, logits = self.read_out(tokens)
         return residual * noisy.numbers + output * predicted, logits

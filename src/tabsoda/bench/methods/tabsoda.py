@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tabsoda.bench.methods.contract import Estimates, ShareDone, SkipView, without_skips
 from tabsoda.bench.methods.filling import usual_answers
 from tabsoda.bench.methods.point_estimates import level_shares
-from tabsoda.em.engine import Engine
+from tabsoda.engines import fit_engine
 from tabsoda.errors import InputError
+from tabsoda.paper.settings import PaperSettings
 from tabsoda.quality import settings_for
 from tabsoda.settings import Settings
 from tabsoda.skips.miner import SkipMiner
@@ -26,7 +27,7 @@ class TabSODA:
     ----------
     quality : {"fast", "balanced", "best"}
     preset : str, optional
-        Other settings to start from; see :class:`tabsoda.Settings`.
+        A preset of the paper's engine; see :class:`tabsoda.PaperSettings`.
     settings : dict of dict, optional
         What differs from that.
     device : str
@@ -59,7 +60,7 @@ class TabSODA:
         self.settings_for(1, 1)
         self.device = device
 
-    def settings_for(self, n_rows: int, n_columns: int) -> Settings:
+    def settings_for(self, n_rows: int, n_columns: int) -> Settings | PaperSettings:
         """Return the settings for a table of this size."""
         changed = settings_for(self.start, n_rows, n_columns, self.changes)
         return changed.replace(**self.variant)
@@ -75,7 +76,7 @@ class TabSODA:
         shown = self.shown(table)
         settings = self.settings_for(*table.shape)
         report = None if progress is None else _reporter(progress)
-        engine = Engine.fit(
+        engine = fit_engine(
             shown, settings, seed=seed, device=self.device, draws=False, report=report
         )
         # Other methods do not round their expectations either.

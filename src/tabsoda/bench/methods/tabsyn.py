@@ -13,12 +13,13 @@ from tabsoda._internal.randomness import stream_key
 from tabsoda.bench.methods.column_tensors import ColumnTensors
 from tabsoda.bench.methods.deep_method import DeepMethod, Prediction, train
 from tabsoda.bench.methods.token_transformer import ValueReadOut, ValueTokens, transformer
-from tabsoda.diffusion.denoiser import build_denoiser, sampling_copy
-from tabsoda.diffusion.losses import reconstruction_loss
-from tabsoda.diffusion.noise import noisy_state, training_noise
-from tabsoda.diffusion.reverse_process import ReverseProcess
-from tabsoda.diffusion.reverse_sampler import SampledRows
-from tabsoda.setting_groups import BackboneSettings, SamplerSettings, SettingGroup, setting
+from tabsoda.paper.denoiser import build_denoiser, sampling_copy
+from tabsoda.paper.losses import reconstruction_loss
+from tabsoda.paper.noise import noisy_state, training_noise
+from tabsoda.paper.reverse_process import ReverseProcess
+from tabsoda.paper.reverse_sampler import SampledRows
+from tabsoda.paper.settings import BackboneSettings, SamplerSettings
+from tabsoda.setting_groups import SettingGroup, setting
 from tabsoda.torch_runtime.devices import matrix_precision
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from tabsoda.diffusion.denoiser import build_denoiser
-from tabsoda.diffusion.reverse_process import ReverseProcess
-from tabsoda.diffusion.reverse_sampler import (
+from tabsoda.events import EventLog
+from tabsoda.paper.denoiser import build_denoiser
+from tabsoda.paper.reverse_process import ReverseProcess
+from tabsoda.paper.reverse_sampler import (
     SampledRows,
     SamplerForm,
     StepTable,
@@ -13,8 +14,7 @@ from tabsoda.diffusion.reverse_sampler import (
     reverse_step,
     step_keys,
 )
-from tabsoda.events import EventLog
-from tabsoda.setting_groups import BackboneSettings, SamplerSettings
+from tabsoda.paper.settings import BackboneSettings, SamplerSettings
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 SETTINGS = SamplerSettings(steps=6, refresh_cycles=2, churn=1.0)
@@ -36,7 +36,7 @@ def process_of(conditioning, **options):
 
 
 def pick(rows, index):
-    return SampledRows(*(part[index] for part in rows[:4]))
+    return SampledRows(*(part[index] for part in rows))
 
 
 @BOTH
@@ -68,12 +68,12 @@ def test_every_state_shown_is_skip_free_and_as_noisy_as_said(
     process = process_of(conditioning)
     inner, seen = process.denoise, []
 
-    def watched(state, noise_level, visible, skipped, levels):
+    def watched(state, noise_level, visible, skipped):
         assert torch.equal(visible, rows.visible)
         assert torch.equal(skipped, ~rows.applicable)
         assert (state[skipped] == 0).all()
         seen.append(((state - rows.observed)[visible], noise_level.item()))
-        return inner(state, noise_level, visible, skipped, levels)
+        return inner(state, noise_level, visible, skipped)
 
     process.denoise = watched
     process.sample(rows._replace(to_impute=asked), key=5)

@@ -7,16 +7,16 @@ import torch
 
 from tabsoda import TabSODAImputer
 from tabsoda._internal.randomness import row_keys
-from tabsoda.em import loop
-from tabsoda.em.e_step import Sampler
-from tabsoda.em.engine import Engine
-from tabsoda.em.loop import initial_state, run_em
-from tabsoda.em.m_step import m_step
-from tabsoda.em.model import Model
-from tabsoda.em.working_table import WorkingTable
-from tabsoda.encoding.ordinal_latent import interval_level, interval_means
-from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
+from tabsoda.paper import em
+from tabsoda.paper.codec import TableCodec
+from tabsoda.paper.e_step import Sampler
+from tabsoda.paper.em import initial_state, run_em
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.latents import interval_level, interval_means
+from tabsoda.paper.m_step import m_step
+from tabsoda.paper.model import Model
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 
@@ -85,7 +85,7 @@ def rounds_seen(monkeypatch, model, data):
         return inner(self, data, report)
 
     inner = Sampler.expect
-    monkeypatch.setattr(loop, "m_step", watched_m_step)
+    monkeypatch.setattr(em, "m_step", watched_m_step)
     monkeypatch.setattr(Sampler, "expect", watched_expect)
     run_em(model, data, initial_state(model, data), EventLog())
     return seen
@@ -179,7 +179,7 @@ def test_the_ramp_of_each_round_reaches_the_loss(mixed_table, tiny_settings, mon
 def test_cutpoints_are_calibrated_before_and_after_but_not_before_the_first(
     mixed_table, tiny_settings, monkeypatch
 ):
-    from tabsoda.em import m_step as module
+    from tabsoda.paper import m_step as module
 
     calls = []
     monkeypatch.setattr(
@@ -216,25 +216,25 @@ def test_a_round_never_takes_more_steps_than_allowed(mixed_table, tiny_settings)
     for max_steps, min_epoch_steps, steps in ((7, 25, 7), (30, 25, 25), (12, 4, 12)):
         changes = {"max_steps": max_steps, "min_epoch_steps": min_epoch_steps, "patience": 100}
         settings = tiny_settings("small", training=changes | {"batch_size": 512})
-        engine = Engine.fit(table, settings, device="cpu")
+        engine = PaperEngine.fit(table, settings, device="cpu")
         assert [entry["steps"] for entry in engine.history] == [steps, steps]
 
 
 def test_patience_stops_a_round_and_the_best_weights_are_kept(
     mixed_table, tiny_settings, monkeypatch
 ):
-    from tabsoda.em import m_step as module
+    from tabsoda.paper import m_step as module
 
     losses = iter([5.0, 3.0, 4.0, 4.0, 4.0, 4.0])
     kept = []
 
-    def fake(model, data, weights, column_weights):
+    def fake(model, data, weights):
         kept.append([weight.detach().clone() for weight in weights])
         return next(losses)
 
     monkeypatch.setattr(module, "held_out_loss", fake)
     settings = tiny_settings("small", training={"max_steps": 400, "patience": 3}, em={"rounds": 1})
-    engine = Engine.fit(mixed_table(), settings, device="cpu")
+    engine = PaperEngine.fit(mixed_table(), settings, device="cpu")
     entry = engine.history[0]
     assert (entry["epochs"], entry["best_epoch"], entry["loss"]) == (5, 2, 3.0)
     for parameter, weight in zip(engine.model.denoiser.parameters(), kept[1], strict=True):
@@ -244,7 +244,7 @@ def test_patience_stops_a_round_and_the_best_weights_are_kept(
 def test_rounds_start_from_the_last_weights_unless_told_otherwise(mixed_table, tiny_settings):
     frozen = {"learning_rate": 0.0, "calibration_steps": 0}
     engines = [
-        Engine.fit(
+        PaperEngine.fit(
             mixed_table(),
             tiny_settings("path", training=frozen | {"warm_start": warm}, em={"rounds": rounds}),
             device="cpu",
@@ -257,7 +257,7 @@ def test_rounds_start_from_the_last_weights_unless_told_otherwise(mixed_table, t
 
 
 def test_temperatures_come_from_the_grid_and_are_told(mixed_table, tiny_settings):
-    engine = Engine.fit(mixed_table(), tiny_settings("path"), device="cpu")
+    engine = PaperEngine.fit(mixed_table(), tiny_settings("path"), device="cpu")
     assert set(engine.model.temperatures.tolist()) <= set(
         np.float32([0.5, 0.7, 1.0, 1.4, 2.0]).tolist()
     )
@@ -291,6 +291,6 @@ def test_a_column_that_repeats_another_is_imputed_by_it(tiny_settings):
         },
         em={"rounds": 1},
     )
-    cells = Engine.fit(table, settings, seed=1, device="cpu").impute(table)
+    cells = PaperEngine.fit(table, settings, seed=1, device="cpu").impute(table)
     truth = x[cells.rows, 0]
     assert np.corrcoef(truth, cells.mode)[0, 1] > 0.9

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import kstest, norm, truncnorm
 
-from tabsoda.encoding.ordinal_latent import (
+from tabsoda.paper.latents import (
     interval_level,
     interval_means,
     level_probabilities,

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda.encoding.ordinal_latent import interval_means
-from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.paper.codec import TableCodec
+from tabsoda.paper.latents import interval_means
+from tabsoda.paper.settings import EncodingSettings
 from tabsoda.schema import Column, ColumnKind
-from tabsoda.setting_groups import EncodingSettings
 from tabsoda.table import CodedTable
 
 CONTINUOUS, NOMINAL, ORDINAL = ColumnKind.CONTINUOUS, ColumnKind.NOMINAL, ColumnKind.ORDINAL
@@ -254,8 +254,8 @@ def test_the_encoding_needs_no_data_frame_library() -> None:
         "import sys\n"
         "for name in ('polars', 'pandas', 'narwhals', 'pydantic', 'pyreadstat', 'pyarrow'):\n"
         "    sys.modules[name] = None\n"
-        "import tabsoda.encoding.table_codec, tabsoda.encoding.temperature\n"
-        "import tabsoda.encoding.standardizer\n"
+        "import tabsoda.paper.codec, tabsoda.paper.temperatures\n"
+        "import tabsoda.paper.standardizer\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -3,17 +3,17 @@
 import pytest
 import torch
 
-from tabsoda.diffusion.denoiser import build_denoiser
-from tabsoda.diffusion.losses import (
+from tabsoda.paper.denoiser import build_denoiser
+from tabsoda.paper.losses import (
     continuous_loss,
     entry_weights,
     nominal_loss,
     ordinal_loss,
     reconstruction_loss,
 )
-from tabsoda.diffusion.noise import noisy_state
-from tabsoda.diffusion.objective import Objective, Targets, width_parity
-from tabsoda.setting_groups import BackboneSettings, LossSettings
+from tabsoda.paper.noise import noisy_state
+from tabsoda.paper.objective import Objective, Targets, width_parity
+from tabsoda.paper.settings import BackboneSettings, LossSettings
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 

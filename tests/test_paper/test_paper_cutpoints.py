@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from tabsoda.encoding.cutpoints import MIN_GAP, Cutpoints, smoothed_cutpoints
+from tabsoda.paper.cutpoints import MIN_GAP, Cutpoints, smoothed_cutpoints
 
 
 @pytest.mark.parametrize("prior", [0.0, 5.0, 40.0])

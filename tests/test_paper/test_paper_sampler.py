@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda.diffusion.noise import noise_grid
-from tabsoda.diffusion.reverse_process import ReverseProcess
-from tabsoda.diffusion.reverse_sampler import SampledRows, reverse_levels, step_keys
-from tabsoda.setting_groups import SamplerSettings
+from tabsoda.paper.noise import noise_grid
+from tabsoda.paper.reverse_process import ReverseProcess
+from tabsoda.paper.reverse_sampler import SampledRows, reverse_levels, step_keys
+from tabsoda.paper.settings import SamplerSettings
 
 COVARIANCE = 0.25 * np.array(
     [[1, 0.8, 0.3, 0.5], [0.8, 1, 0.2, 0.4], [0.3, 0.2, 1, 0.6], [0.5, 0.4, 0.6, 1]]
@@ -24,12 +24,12 @@ def gain(covariance, noise):
     return covariance @ np.linalg.inv(covariance + noise**2 * np.eye(len(covariance)))
 
 
-def joint_denoiser(state, noise_level, visible, skipped, levels):
+def joint_denoiser(state, noise_level, visible, skipped):
     """E[z | noisy z]: all entries noisy."""
     return state @ torch.tensor(gain(COVARIANCE, noise_level.item()).T, dtype=torch.float32)
 
 
-def conditional_denoiser(state, noise_level, visible, skipped, levels):
+def conditional_denoiser(state, noise_level, visible, skipped):
     """E[z | noisy hidden z, clean visible z]."""
     mean = torch.tensor(MEAN, dtype=torch.float32)
     slope = torch.tensor(gain(CONDITIONAL, noise_level.item()).T, dtype=torch.float32)

@@ -6,18 +6,18 @@ import torch
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda.coding.row_order import hold_out_cells
-from tabsoda.em import engine as engine_module
-from tabsoda.em.calibration import calibrate_cutpoints
-from tabsoda.em.engine import Engine
-from tabsoda.em.held_out_loss import held_out_loss
-from tabsoda.em.model import Model
-from tabsoda.em.training_batch import HIDDEN_SHARE, RoundTargets, hide_some
-from tabsoda.em.working_table import WorkingTable
-from tabsoda.encoding.standardizer import Standardizer
-from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
+from tabsoda.paper import engine as engine_module
+from tabsoda.paper.calibration import calibrate_cutpoints
+from tabsoda.paper.codec import TableCodec
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.held_out_loss import held_out_loss
+from tabsoda.paper.model import Model
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.standardizer import Standardizer
+from tabsoda.paper.training_batch import HIDDEN_SHARE, RoundTargets, hide_some
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.schema import Column, ColumnKind
-from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
 
 CPU = torch.device("cpu")
@@ -30,7 +30,7 @@ class ShiftedAnswers(torch.nn.Module):
         super().__init__()
         self.shift = shift
 
-    def forward(self, state, noise_level, visible, skipped, levels=None):
+    def forward(self, state, noise_level, visible, skipped):
         return state + self.shift
 
 
@@ -123,30 +123,6 @@ def test_the_stopping_loss_is_the_loss_of_hidden_answers(mixed_table, tiny_setti
     assert found == pytest.approx(2.0 * expected, rel=0.05)
 
 
-def test_held_out_cells_are_a_share_of_each_column_rounded_up(mixed_table):
-    answered = mixed_table().states.answered
-    columns = np.array([True] * 7 + [False])
-    held = hold_out_cells(answered, columns, 0.2, seed=3)
-    assert not (held & ~answered).any()
-    assert held.sum(0).tolist() == [*np.ceil(0.2 * answered.sum(0)[:7]).astype(int), 0]
-    assert np.array_equal(held, hold_out_cells(answered, columns, 0.2, seed=3))
-    assert not np.array_equal(held, hold_out_cells(answered, columns, 0.2, seed=4))
-    assert not hold_out_cells(answered, columns, 0.0, seed=3).any()
-    few = np.array([[True], [True], [True], [False]])
-    assert hold_out_cells(few, np.array([True]), 0.9, seed=3).sum() == 1
-
-
-def test_holding_out_leaves_an_answer_of_every_level():
-    levels = np.repeat([0.0, 1.0, 2.0], [1, 2, 37])[:, None]
-    visible = np.ones((40, 1), dtype=bool)
-    for seed in range(20):
-        held = hold_out_cells(visible, np.array([True]), 0.9, seed, levels)
-        assert set(levels[~held]) == {0.0, 1.0, 2.0}
-        without = hold_out_cells(visible, np.array([True]), 0.9, seed)
-        assert not (held & ~without).any()
-        assert without.sum() - held.sum() == 3 - len(set(levels[~without]))
-
-
 @pytest.mark.parametrize("ordinal", ["latent", "bits"])
 def test_only_latents_give_cells_for_the_temperatures(
     ordinal, mixed_table, tiny_settings, monkeypatch
@@ -154,13 +130,13 @@ def test_only_latents_give_cells_for_the_temperatures(
     held = []
     inner = engine_module.WorkingTable.build
 
-    def watched(table, codec, keys, device, held_out=None, weights=None, bins=None):
+    def watched(table, codec, keys, device, held_out=None, weights=None):
         held.append((held_out, codec))
         return inner(table, codec, keys, device, held_out, weights)
 
     monkeypatch.setattr(engine_module.WorkingTable, "build", watched)
     settings = tiny_settings("path", encoding={"ordinal": ordinal}, em={"rounds": 1})
-    Engine.fit(mixed_table(), settings, seed=1, device="cpu")
+    PaperEngine.fit(mixed_table(), settings, seed=1, device="cpu")
     [(cells, codec)] = held
     # "rarely" is ordinal too, but 80 % of its answers are one level.
     latents = ["likes", "agrees"] if ordinal == "latent" else []
@@ -180,7 +156,7 @@ def test_holding_out_does_not_change_the_route(tiny_settings):
     settings = tiny_settings("path", temperature={"held_out_share": 0.5}, em={"rounds": 1})
     shares = []
     for seed in range(6):
-        codec = Engine.fit(table, settings, seed=seed, device="cpu").model.codec
+        codec = PaperEngine.fit(table, settings, seed=seed, device="cpu").model.codec
         assert codec.layout.ordinal_columns.tolist() == [0]
         shares.append(codec.level_counts[0].max() / codec.level_counts[0].sum())
     assert max(shares) > 0.7
@@ -207,7 +183,7 @@ def test_one_pass_and_draws_find_the_regression():
     values[::3, 1] = np.nan
     columns = tuple(Column(name, ColumnKind.CONTINUOUS) for name in "xy")
     table = CodedTable.from_values(columns, values)
-    engine = Engine.fit(table, Settings.preset("small"), seed=1, device="cpu")
+    engine = PaperEngine.fit(table, PaperSettings.preset("small"), seed=1, device="cpu")
     cells = engine.impute(table, n_draws=30)
     mean = 0.8 * x[cells.rows, 0]
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from tabsoda.encoding.temperature import choose_temperatures, score_temperature
 from tabsoda.events import EventLog
+from tabsoda.paper.temperatures import choose_temperatures, score_temperature
 
 GRID = (0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0)
 

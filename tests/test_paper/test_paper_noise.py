@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tabsoda.diffusion.noise import loss_weight, noise_grid, noisy_state, training_noise
+from tabsoda.paper.noise import loss_weight, noise_grid, noisy_state, training_noise
 
 
 def test_training_noise_is_log_normal(generator):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tabsoda.encoding.analog_bits import codewords, nearest_level, prototype_log_probabilities
-from tabsoda.encoding.layout import LayoutTensors, build_layout
+from tabsoda.paper.bits import codewords, nearest_level, prototype_log_probabilities
+from tabsoda.paper.layout import LayoutTensors, build_layout
 
 ALL_K = np.arange(2, 65)
 NONE = np.array([], dtype=np.int64)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda.encoding.standardizer import Standardizer, moment_entries
 from tabsoda.events import EventLog
+from tabsoda.paper.standardizer import Standardizer, moment_entries
 
 
 def example() -> tuple[torch.Tensor, torch.Tensor]:

@@ -7,21 +7,20 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.diffusion.backbone import Backbone, DenoiserInput
-from tabsoda.diffusion.denoiser import Denoiser, build_denoiser, preconditioning, sampling_copy
-from tabsoda.diffusion.network import MLPBackbone, noise_features
 from tabsoda.errors import InputError
-from tabsoda.setting_groups import BackboneSettings
+from tabsoda.paper.denoiser import Denoiser, build_denoiser, preconditioning, sampling_copy
+from tabsoda.paper.network import MLPBackbone, noise_features
+from tabsoda.paper.settings import BackboneSettings
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 from tabsoda.torch_runtime.layers import seed_dropout
 
 
-class Recorder(Backbone):
-    """Predicts a constant and remembers what it was shown."""
+class Recorder(torch.nn.Module):
+    """Predicts a constant and remembers the state it was given."""
 
-    def forward(self, inputs):
-        self.seen = inputs
-        return torch.full_like(inputs.state, 3.0), inputs.state
+    def forward(self, state, noise_label, visible, skipped, unknown):
+        self.seen = state
+        return torch.full_like(state, 3.0)
 
 
 def denoiser_of(conditioning, p=4, seed=1, **settings):
@@ -68,7 +67,7 @@ def test_noisy_conditioning_scales_every_entry(generator):
     clean = Denoiser(recorder, 0.5, "noisy")(state, noise, visible, skipped)
     s = preconditioning(noise, 0.5)
     inside = state.masked_fill(skipped, 0.0)
-    torch.testing.assert_close(recorder.seen.state, s.input[:, None] * inside)
+    torch.testing.assert_close(recorder.seen, s.input[:, None] * inside)
     expected = s.residual[:, None] * state + s.output[:, None] * 3.0
     torch.testing.assert_close(clean, expected.masked_fill(skipped, 0.0))
 
@@ -77,19 +76,12 @@ def test_clean_conditioning_shows_visible_entries_as_they_are(generator):
     state, noise, visible, skipped = a_batch(generator)
     recorder = Recorder()
     clean = Denoiser(recorder, 0.5, "clean")(state, noise, visible, skipped)
-    assert torch.equal(recorder.seen.state[visible], state[visible] / 0.5)
+    assert torch.equal(recorder.seen[visible], state[visible] / 0.5)
     assert torch.equal(clean[visible], state[visible])
     hidden = ~visible & ~skipped
     s = preconditioning(noise, 0.5)
     expected = s.residual[:, None] * state + s.output[:, None] * 3.0
     torch.testing.assert_close(clean[hidden], expected[hidden])
-
-
-def test_levels_reach_the_backbone(generator):
-    state, noise, visible, skipped = a_batch(generator)
-    recorder, levels = Recorder(), torch.ones(6, 2, dtype=torch.int64)
-    Denoiser(recorder, 0.5, "clean")(state, noise, visible, skipped, levels)
-    assert recorder.seen.levels is levels
 
 
 @pytest.mark.parametrize("conditioning", ["noisy", "clean"])
@@ -131,8 +123,7 @@ def test_network_equals_appendix_d(generator):
         shapes.append(h.shape[1])
     assert shapes == [32, 32, 16]
     assert net.project.weight.shape == (16, 12)
-    prediction, hidden = net(DenoiserInput(state, noise, visible, skipped))
-    torch.testing.assert_close(hidden, h)
+    prediction = net(state, noise, visible, skipped)
     torch.testing.assert_close(prediction, h @ net.read_out.weight.T + net.read_out.bias)
 
 

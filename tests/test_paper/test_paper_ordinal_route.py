@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from tabsoda.encoding.ordinal_route import latent_ordinals
 from tabsoda.events import EventLog
-from tabsoda.setting_groups import EncodingSettings
+from tabsoda.paper.ordinal_route import latent_ordinals
+from tabsoda.paper.settings import EncodingSettings
 
 COUNTS = np.array([[70, 30, 0], [69, 31, 0], [5, 5, 90]])
 

@@ -7,7 +7,9 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from tabsoda.diffusion.losses import (
+from tabsoda.paper.bits import prototype_log_probabilities
+from tabsoda.paper.latents import level_probabilities
+from tabsoda.paper.losses import (
     column_mean,
     continuous_loss,
     entry_weights,
@@ -18,8 +20,6 @@ from tabsoda.diffusion.losses import (
     ranked_probability_score,
     reconstruction_loss,
 )
-from tabsoda.encoding.analog_bits import prototype_log_probabilities
-from tabsoda.encoding.ordinal_latent import level_probabilities
 
 REDUCTIONS = pytest.mark.parametrize("reduction", ["mean", "sum"])
 

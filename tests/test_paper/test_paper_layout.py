@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from tabsoda.encoding.layout import build_layout, n_bits
+from tabsoda.paper.layout import build_layout, n_bits
 
 
 def test_width_and_order_follow_the_paper() -> None:

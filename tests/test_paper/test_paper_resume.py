@@ -1,0 +1,178 @@
+"""An interrupted run goes on where it was; a stranger's checkpoint is not taken."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tabsoda.paper.engine import PaperEngine
+from tabsoda.schema import ColumnKind
+from tabsoda.table import CodedTable
+
+ROUNDS = {"rounds": 3}
+
+
+class InterruptedRunError(Exception):
+    """What a test raises in the middle of a run."""
+
+
+def stop_in_round(number):
+    def report(done, total, what):
+        if what.startswith(f"round {number} "):
+            raise InterruptedRunError
+
+    return report
+
+
+def without_seconds(history):
+    return [{k: v for k, v in entry.items() if not k.endswith("_seconds")} for entry in history]
+
+
+@pytest.mark.parametrize("preset", ["small", "path", "nsduh"])
+@pytest.mark.parametrize("interrupted", [2, 3])
+def test_resume_equals_an_uninterrupted_run(
+    preset, interrupted, mixed_table, tiny_settings, tmp_path, differing, same_cells
+):
+    table, settings = mixed_table(), tiny_settings(preset, em=ROUNDS)
+    whole = PaperEngine.fit(table, settings, seed=1, device="cpu")
+    with pytest.raises(InterruptedRunError):
+        PaperEngine.fit(
+            table,
+            settings,
+            seed=1,
+            device="cpu",
+            checkpoint=tmp_path,
+            report=stop_in_round(interrupted),
+        )
+    seen = []
+    resumed = PaperEngine.fit(
+        table,
+        settings,
+        seed=1,
+        device="cpu",
+        checkpoint=tmp_path,
+        report=lambda done, total, what: seen.append(what),
+    )
+    assert not [what for what in seen if what.startswith(f"round {interrupted - 1} ")]
+    assert differing(whole, resumed) == set()
+    assert without_seconds(whole.history) == without_seconds(resumed.history)
+    assert same_cells(whole.impute(table, 2), resumed.impute(table, 2))
+    told = [event for event in resumed.events if event.decision != "resumed"]
+    assert [e.decision for e in told] == [e.decision for e in whole.events]
+    assert len(resumed.events) == len(told) + 1
+
+
+@pytest.mark.parametrize("preset", ["small", "path"])
+def test_a_finished_run_is_not_run_again(preset, mixed_table, tiny_settings, tmp_path, differing):
+    table, settings = mixed_table(), tiny_settings(preset)
+    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
+    first = PaperEngine.fit(table, settings, **options)
+    seen = []
+    again = PaperEngine.fit(table, settings, **options, report=lambda *told: seen.append(told))
+    assert seen == []
+    assert differing(first, again) == set()
+    assert first.history == again.history
+
+
+def test_a_reordered_table_is_the_same_run(mixed_table, tiny_settings, tmp_path, differing):
+    table, settings = mixed_table(), tiny_settings("small")
+    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
+    first = PaperEngine.fit(table, settings, **options)
+    seen = []
+    again = PaperEngine.fit(
+        table.rows(np.arange(120)[::-1]), settings, **options, report=lambda *t: seen.append(t)
+    )
+    assert seen == []
+    assert differing(first, again) == set()
+
+
+def other_answer(table):
+    values = table.values.copy()
+    values[np.flatnonzero(table.states.answered[:, 1])[0], 1] += 1
+    return CodedTable(table.columns, values, table.states)
+
+
+def other_kind(table):
+    columns = tuple(
+        replace(c, kind=ColumnKind.NOMINAL) if c.name == "likes" else c for c in table.columns
+    )
+    return CodedTable(columns, table.values, table.states)
+
+
+@pytest.mark.parametrize("change", ["answer", "kind", "settings", "seed", "weights"])
+def test_a_checkpoint_of_another_run_is_not_taken(
+    change, mixed_table, tiny_settings, tmp_path, differing
+):
+    table, settings = mixed_table(), tiny_settings("small")
+    PaperEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    weights, seed = None, 1
+    if change == "answer":
+        table = other_answer(table)
+    elif change == "kind":
+        table = other_kind(table)
+    elif change == "settings":
+        settings = tiny_settings("small", noise={"log_mean": -1.0})
+    elif change == "seed":
+        seed = 2
+    else:
+        weights = np.linspace(1, 2, 120)
+    options = {"seed": seed, "device": "cpu", "row_weights": weights}
+    anew = PaperEngine.fit(table, settings, **options, checkpoint=tmp_path)
+    assert "earlier rounds not used" in [event.decision for event in anew.events]
+    assert "resumed" not in [event.decision for event in anew.events]
+    assert differing(anew, PaperEngine.fit(table, settings, **options)) == set()
+
+
+@pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
+def test_half_a_checkpoint_is_not_taken(kept, mixed_table, tiny_settings, tmp_path, differing):
+    table, settings = mixed_table(), tiny_settings("small")
+    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
+    first = PaperEngine.fit(table, settings, **options)
+    path = tmp_path / "round.safetensors"
+    content = path.read_bytes()
+    path.write_bytes(content[: kept if kept > 1 or kept == 0 else int(kept * len(content))])
+    anew = PaperEngine.fit(table, settings, **options)
+    events = {event.decision: event.detail for event in anew.events}
+    assert events["earlier rounds not used"] == "the saved round cannot be read"
+    assert differing(first, anew) == set()
+
+
+def test_a_failed_write_leaves_the_last_round_whole(
+    mixed_table, tiny_settings, tmp_path, monkeypatch
+):
+    from tabsoda.paper import checkpoint
+
+    table, settings = mixed_table(), tiny_settings("small", em=ROUNDS)
+    write, calls = checkpoint.save_file, []
+
+    def full_disk(tensors, path, metadata):
+        calls.append(path)
+        write(tensors, path, metadata=metadata)
+        if len(calls) == 2:
+            path.write_bytes(path.read_bytes()[:1000])
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        PaperEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    monkeypatch.undo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["round.json", "round.safetensors"]
+    assert json.loads((tmp_path / "round.json").read_text())["round"] == 1
+    resumed = PaperEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    details = {event.decision: event.detail for event in resumed.events}
+    assert details["resumed"] == "after round 1"
+    assert [entry["round"] for entry in resumed.history] == [1, 2, 3]
+
+
+def test_an_early_stop_is_remembered(mixed_table, tiny_settings, tmp_path, differing):
+    table = mixed_table()
+    settings = tiny_settings("small", em={"rounds": 5, "min_rounds": 2, "stop_change": 1e6})
+    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
+    first = PaperEngine.fit(table, settings, **options)
+    assert len(first.history) == 2
+    again = PaperEngine.fit(table, settings, **options)
+    assert differing(first, again) == set()
+    for engine in (first, again):
+        details = {event.decision: event.detail for event in engine.events}
+        assert details["stopped early"].startswith("after round 2: moved by ")
