@@ -12,7 +12,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 from tabsoda.paper.settings import PaperSettings
-from tabsoda.setting_groups import SettingsBase, bounds_text
+from tabsoda.settings_base import SettingsBase, bounds_text
 from tabsoda.settings import Settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
@@ -35,7 +35,7 @@ TabSODAImputer(preset="path", settings={"em": {"rounds": 2}})
 On the command line: `tabsoda impute ... --quality fast --set training.max_steps=500`. The values a
 run used are in its `settings.json`.
 
-This page is written by `docs/settings_page.py`; change `src/tabsoda/setting_groups.py` or
+This page is written by `docs/settings_page.py`; change `src/tabsoda/settings_base.py` or
 `src/tabsoda/paper/settings.py` instead.
 """
 

@@ -73,7 +73,7 @@ def main() -> None:
 
 def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -> dict[str, Any]:
     """Run the command here; return the work counted and the CPU seconds of each stage."""
-    import tabsoda.imputation_plan as plans
+    import tabsoda.imputer.plan as plans
     from tabsoda._internal.machine_speed import probe_seconds
     from tabsoda.cli.main import main as command
     from tabsoda.datasets import make_survey
@@ -118,11 +118,11 @@ def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -
 def watch_stages() -> dict[str, float]:
     """Let every stage add its CPU seconds, without those of stages in it, to what is returned."""
     import tabsoda.experts.growing as trees
-    import tabsoda.reporting.report as report
+    import tabsoda.report.report as report
     from tabsoda.em import engine, fitting
     from tabsoda.em.estimating import Estimator
     from tabsoda.em.refitting import RegressionFit
-    from tabsoda.file_imputation import SurveyFiles
+    from tabsoda.imputer.file_imputation import SurveyFiles
     from tabsoda.paper import engine as paper_engine
     from tabsoda.paper import fitting as paper_fitting
     from tabsoda.paper.e_step import Sampler

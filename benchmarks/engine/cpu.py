@@ -33,7 +33,7 @@ from tabsoda.engines import counted_settings
 from tabsoda.events import EventLog
 from tabsoda.paper.e_step import Sampler
 from tabsoda.paper.engine import PaperEngine
-from tabsoda.paper.operations import network_weights, passes_per_chain, planned_threads
+from tabsoda.paper.work import network_weights, passes_per_chain, planned_threads
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.paper.working_table import WorkingTable
 from tabsoda.table import CodedTable

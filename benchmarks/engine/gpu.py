@@ -25,7 +25,7 @@ from tabsoda.em.cost import matrix_rate
 from tabsoda.events import EventLog
 from tabsoda.paper.e_step import Sampler
 from tabsoda.paper.engine import PaperEngine
-from tabsoda.paper.operations import network_weights, passes_per_chain
+from tabsoda.paper.work import network_weights, passes_per_chain
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.paper.working_table import WorkingTable
 from tabsoda.torch_runtime.devices import matrix_precision

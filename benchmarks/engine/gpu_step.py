@@ -29,7 +29,7 @@ from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
 from tabsoda.paper import em as paper_em
 from tabsoda.paper import training_batch as paper_batch
-from tabsoda.paper.fitting import start_model
+from tabsoda.paper.fit import start_model
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.paper.working_table import WorkingTable as PaperTable
 from tabsoda.quality import settings_for

@@ -20,8 +20,8 @@ import torch
 
 from tabsoda import TabSODAImputer, __version__
 from tabsoda.datasets.survey_folder import load_survey_folder
-from tabsoda.imputations import Imputations, ImputedCells
-from tabsoda.reporting.report import write_report
+from tabsoda.results import Imputations, ImputedCells
+from tabsoda.report.report import write_report
 from tabsoda.survey import Survey
 
 DRAWS, HIDDEN = 20, 0.1

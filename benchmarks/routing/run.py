@@ -22,7 +22,7 @@ from tabsoda.imputed_cells import ImputedCells
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.reading import read_survey
-from tabsoda.routing.following import Follower
+from tabsoda.routing.following import GateFollowingImputer
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import descendants, gate_routes
 from tabsoda.skips.checking import check
@@ -74,7 +74,7 @@ def measure(table: CodedTable, rules: RuleSet, draws: int, steps: int) -> dict[s
     engine = timed("fit_engine", lambda: PaperEngine.fit(marked, settings, seed=1, device="cpu"))
     models = timed("fit_routes", lambda: RouteModels.fit(marked, rules))
     timed("impute_keep", lambda: engine.impute(marked, draws))
-    follower = Follower(engine, rules, models)
+    follower = GateFollowingImputer(engine, rules, models)
     cells, record = timed("impute_follow", lambda: follower.impute(marked, draws))
     before = check(table, rules)
     violations, unexplained = [], []

@@ -8,16 +8,16 @@ from tabsoda._version import __version__
 if TYPE_CHECKING:
     from tabsoda.analysis import pool
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
+    from tabsoda.engine.settings import EngineSettings
     from tabsoda.errors import InputError, TabSODAError
     from tabsoda.events import Event, EventLog
-    from tabsoda.file_imputation import impute_file
-    from tabsoda.imputations import Imputations
-    from tabsoda.imputations.result_folder import load_result
     from tabsoda.imputer import TabSODAImputer
+    from tabsoda.imputer.file_imputation import impute_file
     from tabsoda.paper.settings import PaperSettings
     from tabsoda.reading import read_survey
+    from tabsoda.results import Imputations
+    from tabsoda.results.result_folder import load_result
     from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
-    from tabsoda.settings import Settings
     from tabsoda.skips.checking import CheckResult, check
     from tabsoda.skips.miner import MinedSkips, SkipMiner
     from tabsoda.skips.mining import mine_rules
@@ -38,9 +38,10 @@ _HOMES = {
     "ColumnKind": "tabsoda.schema",
     "ColumnRole": "tabsoda.schema",
     "Condition": "tabsoda.skips.rules",
+    "EngineSettings": "tabsoda.engine.settings",
     "Event": "tabsoda.events",
     "EventLog": "tabsoda.events",
-    "Imputations": "tabsoda.imputations",
+    "Imputations": "tabsoda.results",
     "InputError": "tabsoda.errors",
     "MinedSkips": "tabsoda.skips.miner",
     "MinerSettings": "tabsoda.skips.settings",
@@ -48,15 +49,14 @@ _HOMES = {
     "Reason": "tabsoda.schema",
     "RuleSet": "tabsoda.skips.rule_set",
     "Schema": "tabsoda.schema",
-    "Settings": "tabsoda.settings",
     "SkipMiner": "tabsoda.skips.miner",
     "SkipRule": "tabsoda.skips.rules",
     "Survey": "tabsoda.survey",
     "TabSODAError": "tabsoda.errors",
     "TabSODAImputer": "tabsoda.imputer",
     "check": "tabsoda.skips.checking",
-    "impute_file": "tabsoda.file_imputation",
-    "load_result": "tabsoda.imputations.result_folder",
+    "impute_file": "tabsoda.imputer.file_imputation",
+    "load_result": "tabsoda.results.result_folder",
     "mine_rules": "tabsoda.skips.mining",
     "pool": "tabsoda.analysis",
     "read_survey": "tabsoda.reading",
@@ -72,6 +72,7 @@ __all__ = [
     "ColumnKind",
     "ColumnRole",
     "Condition",
+    "EngineSettings",
     "Event",
     "EventLog",
     "Imputations",
@@ -82,7 +83,6 @@ __all__ = [
     "Reason",
     "RuleSet",
     "Schema",
-    "Settings",
     "SkipMiner",
     "SkipRule",
     "Survey",

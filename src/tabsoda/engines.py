@@ -1,30 +1,148 @@
-"""Which engine runs: the default one, or the paper's for the presets of the paper."""
+"""The two engines behind one protocol: the default one, and the paper's for its presets."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from tabsoda.em.engine import Engine
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tabsoda._internal.threads import Threads
+from tabsoda.cost.estimate import WorkPlan
+from tabsoda.cost.table_size import TableSize
+from tabsoda.engine import work as default_work
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.presets import QUALITIES, quality_settings
+from tabsoda.engine.settings import EngineSettings
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
+from tabsoda.model_folder import read_content
+from tabsoda.paper import work as paper_work
 from tabsoda.paper.engine import PaperEngine
+from tabsoda.paper.presets import PRESETS
 from tabsoda.paper.settings import PaperSettings
-from tabsoda.settings import Settings
+from tabsoda.progress import Progress
+from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 
-AnyEngine = Engine | PaperEngine
-AnySettings = Settings | PaperSettings
+AnySettings = EngineSettings | PaperSettings
 
 
-def fit_engine(table: CodedTable, settings: AnySettings, **options: Any) -> AnyEngine:
+class Engine(Protocol):
+    """A fitted imputation model for tables of certain columns.
+
+    What the methods do is described in :class:`tabsoda.engine.engine.DefaultEngine`.
+    """
+
+    columns: tuple[Column, ...]
+    history: list[dict[str, Any]]
+    events: EventLog
+
+    @property
+    def settings(self) -> AnySettings:
+        """The settings of the fit."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the fit, which also keys the noise of draws."""
+
+    @property
+    def fillable(self) -> NDArray[np.bool_]:
+        """Columns whose missing cells get a value, shape (n_columns,)."""
+
+    @property
+    def fractional_columns(self) -> NDArray[np.int64]:
+        """Positions of the modelled numbers that are not all whole."""
+
+    def impute(
+        self,
+        table: CodedTable,
+        n_draws: int = 0,
+        progress: Progress | None = None,
+        events: EventLog | None = None,
+        *,
+        whole_numbers: bool = True,
+        keys: NDArray[np.int64] | None = None,
+        keep: Keep = keep_nothing,
+    ) -> ImputedCells:
+        """Estimate every missing cell, and draw it ``n_draws`` times."""
+
+    def draw(
+        self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """Draw every missing cell once, shape (n_rows, n_columns)."""
+
+    def level_probabilities(
+        self, table: CodedTable, keys: NDArray[np.int64] | None = None
+    ) -> dict[int, NDArray[np.float64]]:
+        """Return the probabilities of levels of missing cells, by column position."""
+
+    def fingerprint(self) -> bytes:
+        """Return a hash that is equal for the same fit."""
+
+    def save(self, folder: Path) -> None:
+        """Write the engine to a folder of safetensors and JSON."""
+
+
+def settings_for(
+    name: str,
+    n_rows: int,
+    n_columns: int,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> AnySettings:
+    """Return the settings of a quality or of a preset of the paper, for a table of this size.
+
+    Parameters
+    ----------
+    name : str
+        A quality of the default engine, or a preset of the paper's engine, whose settings do not
+        depend on the size.
+    n_rows, n_columns : int
+    changes : dict of dict, optional
+        What differs from that.
+
+    Examples
+    --------
+    >>> settings_for("balanced", 4000, 40).training.max_steps
+    1000
+    >>> settings_for("path", 4000, 40, {"em": {"rounds": 2}}).em.rounds
+    2
+    """
+    settings: AnySettings
+    if name in QUALITIES:
+        settings = quality_settings(name, n_rows, n_columns)
+    elif name in PRESETS:
+        settings = PaperSettings.preset(name)
+    else:
+        raise InputError(
+            "There is no such preset",
+            found=repr(name),
+            expected=f"one of {', '.join(map(repr, (*QUALITIES, *PRESETS)))}",
+        )
+    if changes is not None and not isinstance(changes, Mapping):
+        raise InputError(
+            "The settings are not usable",
+            found=repr(changes),
+            expected="groups of settings, such as {'training': {'max_steps': 500}}",
+            next_step="A quality or a preset is named by the parameter of that name",
+        )
+    return settings.replace(**(changes or {}))
+
+
+def fit_engine(table: CodedTable, settings: AnySettings, **options: Any) -> Engine:
     """Fit the engine that the settings belong to.
 
     Parameters
     ----------
     table : CodedTable
-    settings : Settings or PaperSettings
+    settings : EngineSettings or PaperSettings
     **options
-        ``seed``, ``device``, ``row_weights``, ``checkpoint``, ``draws`` and ``report``, as in
-        :meth:`tabsoda.paper.engine.PaperEngine.fit`.
+        ``seed``, ``device``, ``row_weights``, ``checkpoint``, ``draws`` and ``progress``, as in
+        :meth:`tabsoda.engine.engine.DefaultEngine.fit`.
 
     Examples
     --------
@@ -36,20 +154,44 @@ def fit_engine(table: CodedTable, settings: AnySettings, **options: Any) -> AnyE
     """
     if isinstance(settings, PaperSettings):
         return PaperEngine.fit(table, settings, **options)
-    return Engine.fit(table, settings, **options)
+    return DefaultEngine.fit(table, settings, **options)
 
 
-def counted_settings(settings: AnySettings) -> Settings:
-    """Return the settings by which the cost of a run is counted."""
-    if isinstance(settings, PaperSettings):
-        return Settings().replace(**settings.to_dict())
-    return settings
-
-
-def load_engine(folder: Path, device: str = "auto") -> AnyEngine:
+def load_engine(folder: Path, device: str = "auto") -> Engine:
     """Read a saved engine; its file says which one it is."""
-    from tabsoda.model_folder import read_content
-
     if read_content(folder).get("engine") == "paper":
         return PaperEngine.load(folder, device)
-    return Engine.load(folder, device)
+    return DefaultEngine.load(folder, device)
+
+
+def plan_work(
+    table: CodedTable,
+    settings: AnySettings,
+    n_draws: int,
+    device: torch.device,
+    *,
+    fits: bool = True,
+    follows: bool = False,
+) -> tuple[WorkPlan, Threads]:
+    """Count the work of a run, and plan its threads.
+
+    Parameters
+    ----------
+    table : CodedTable
+    settings : EngineSettings or PaperSettings
+    n_draws : int
+    device : torch.device
+    fits : bool
+        Whether a model is fitted first.
+    follows : bool
+        Whether draws follow rules.
+    """
+    size = TableSize.of(table)
+    if isinstance(settings, PaperSettings):
+        threads = paper_work.planned_threads(settings, table.columns, table.shape[0], device)
+        return paper_work.work_plan(size, settings, n_draws, fits=fits, follows=follows), threads
+    threads = default_work.planned_threads(settings, table.columns, table.shape[0], device)
+    plan = default_work.work_plan(
+        size, settings, n_draws, threads, device, fits=fits, follows=follows
+    )
+    return plan, threads

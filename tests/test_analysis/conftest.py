@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tabsoda import read_survey
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 
 # R without packages has no JSON: tables as lists of rows, vectors of one as their value.
 TO_JSON = """

@@ -14,7 +14,7 @@ from tabsoda.analysis import (
 )
 from tabsoda.analysis.model_frame import model_frame
 from tabsoda.errors import InputError
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from tabsoda.analysis import (
     pooled_table,
 )
 from tabsoda.cli.main import main
-from tabsoda.imputations.record import RECORD_FORMAT, write_record
-from tabsoda.imputations.result_folder import MANIFEST, RECORD
+from tabsoda.results.record import RECORD_FORMAT, write_record
+from tabsoda.results.result_folder import MANIFEST, RECORD
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from tabsoda import CodedTable, Column, ColumnKind, Imputations
 from tabsoda.analysis import pool
 from tabsoda.errors import InputError
-from tabsoda.imputations import ImputedCells
+from tabsoda.results import ImputedCells
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-12}
 

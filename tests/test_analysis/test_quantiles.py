@@ -15,7 +15,7 @@ from tabsoda.analysis import (
     pooled_quantile,
 )
 from tabsoda.analysis.quantiles import weighted_quantiles
-from tabsoda.imputations import ImputedCells
+from tabsoda.results import ImputedCells
 
 
 def made(values, draws, column=None):

@@ -6,7 +6,7 @@ import pytest
 
 from tabsoda import read_survey
 from tabsoda.errors import InputError
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 
 DESCRIPTION = [
     {"name": "region", "type": "nominal", "levels": ["north", "south", "sea"]},

@@ -16,7 +16,7 @@ from tabsoda.analysis import (
 )
 from tabsoda.analysis.model_frame import model_frame
 from tabsoda.errors import InputError
-from tabsoda.imputations import ImputedCells
+from tabsoda.results import ImputedCells
 
 
 def rubin(estimates, variances, complete_df):

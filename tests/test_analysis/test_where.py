@@ -67,7 +67,7 @@ def test_an_imputed_answer_moves_a_respondent_in_and_out(result):
 
 def test_levels_that_are_texts_have_an_order_if_they_are_ordinal():
     from tabsoda import CodedTable, Column, ColumnKind, Imputations
-    from tabsoda.imputations import ImputedCells
+    from tabsoda.results import ImputedCells
 
     levels = ("poor", "fair", "good")
     columns = (

@@ -12,7 +12,7 @@ from impute_runs import QUICK, assert_complete, options_of
 from tabsoda import read_survey
 from tabsoda.cli.main import main
 from tabsoda.exchange.exporting import TARGETS
-from tabsoda.imputations.result_folder import load_result
+from tabsoda.results.result_folder import load_result
 
 N = 120
 

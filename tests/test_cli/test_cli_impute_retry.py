@@ -19,7 +19,7 @@ from impute_runs import (
 from tabsoda import TabSODAImputer
 from tabsoda.cli.main import main
 from tabsoda.em.engine import Engine
-from tabsoda.imputations import Imputations
+from tabsoda.results import Imputations
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_a_table_that_cannot_be_written_is_found_before_the_fit(
     def uncastable(*arguments):
         raise pl.exceptions.ComputeError("cannot cast 'Object' type")
 
-    monkeypatch.setattr("tabsoda.imputations.record._reasons_frame", uncastable)
+    monkeypatch.setattr("tabsoda.results.record._reasons_frame", uncastable)
     message = refused(capsys, *impute_arguments(survey, tmp_path / "out"), code=1)
     assert "ComputeError: cannot cast 'Object' type (imputations/record.py, line " in message
     assert not (tmp_path / "out").exists()

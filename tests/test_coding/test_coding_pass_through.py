@@ -7,7 +7,7 @@ from tabsoda.coding.pass_through import find_pass_through
 from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind
-from tabsoda.setting_groups import EncodingSettings
+from tabsoda.settings_base import EncodingSettings
 from tabsoda.table import CodedTable
 
 NAN = np.nan

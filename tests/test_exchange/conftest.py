@@ -7,7 +7,7 @@ import pyreadstat
 import pytest
 
 from tabsoda import TabSODAImputer, read_survey
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.exchange import TARGETS, export
 from tabsoda.exchange.names import NameRule, name_map
-from tabsoda.imputations.result_folder import load_result
+from tabsoda.results.result_folder import load_result
 
 
 def refused(capsys, *arguments):
@@ -66,7 +66,7 @@ def test_a_full_disk_leaves_nothing_behind(to, both, tmp_path):
     code = f"""
 import resource, sys
 from tabsoda.cli.main import main
-from tabsoda.imputations.result_folder import load_result
+from tabsoda.results.result_folder import load_result
 load_result({str(both[1])!r})
 resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
 main(["export", {str(both[1])!r}, "--to", {to!r}, "-o", {str(tmp_path / "out")!r}])

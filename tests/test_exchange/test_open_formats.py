@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tabsoda import read_survey
 from tabsoda.exchange import export
 from tabsoda.exchange.spreadsheet_text import harmless
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.schema.files import load_schema
 from tabsoda.schema.json_form import parse_json_list
 
@@ -99,7 +99,7 @@ def test_csv_holds_no_formula_and_reads_back(rich, tmp_path):
 
 
 def test_names_of_columns_are_no_formulas_either(tmp_path):
-    from tabsoda.imputations import Imputations, ImputedCells
+    from tabsoda.results import Imputations, ImputedCells
 
     frame = pl.DataFrame({"=cmd": [1.5, None, 2.5], "_row": [1, 2, 2]})
     survey = read_survey(

@@ -8,7 +8,7 @@ import pytest
 
 from tabsoda import read_survey
 from tabsoda.exchange import export
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.schema import ColumnRole
 from tabsoda.schema.files import load_schema, save_schema
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from tabsoda.errors import InputError
-from tabsoda.imputations.record import read_record, write_record
-from tabsoda.imputations.result_folder import load_manifest, load_result
+from tabsoda.results.record import read_record, write_record
+from tabsoda.results.result_folder import load_manifest, load_result
 from tabsoda.routing.record import RoutingRecord
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tabsoda import Reason, read_survey
 from tabsoda.exchange import export
-from tabsoda.imputations import Imputations, ImputedCells
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.states.cell_states import reason_code
 
 SKIP = reason_code(Reason.SKIP)

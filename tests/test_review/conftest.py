@@ -1,11 +1,11 @@
-"""A small survey with its rules on the desk, and a server for it."""
+"""A small survey with its rules on the session, and a server for it."""
 
 import threading
 
 import pytest
 from smoking_review import Page, smoking_rules, smoking_survey
 
-from tabsoda.review.desk import Desk
+from tabsoda.review.session import ReviewSession
 from tabsoda.review.server import ReviewServer
 from tabsoda.survey import Survey
 
@@ -23,17 +23,17 @@ def rules_file(smoking, tmp_path):
 
 
 @pytest.fixture
-def desk(smoking, rules_file) -> Desk:
-    return Desk(rules_file, smoking, "Ann")
+def session(smoking, rules_file) -> ReviewSession:
+    return ReviewSession(rules_file, smoking, "Ann")
 
 
 @pytest.fixture
 def serve():
-    """Return what serves a desk for the length of a test."""
+    """Return what serves a session for the length of a test."""
     running = []
 
-    def start(desk: Desk) -> ReviewServer:
-        server = ReviewServer(desk)
+    def start(session: ReviewSession) -> ReviewServer:
+        server = ReviewServer(session)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         running.append((server, thread))
@@ -47,7 +47,7 @@ def serve():
 
 
 @pytest.fixture
-def page(serve, desk):
-    page = Page(serve(desk).address)
+def page(serve, session):
+    page = Page(serve(session).address)
     with page.client:
         yield page

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from tabsoda.review.desk import Desk
+from tabsoda.review.session import ReviewSession
 from tabsoda.schema import Reason
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, Rival
@@ -46,10 +46,10 @@ class Screen:
 
 
 @pytest.fixture
-def screen(browser, serve, desk, rules_file):
+def screen(browser, serve, session, rules_file):
     browser.get_log("browser")
     browser.get_log("performance")
-    browser.get(serve(desk).address)
+    browser.get(serve(session).address)
     screen = Screen(browser, rules_file)
     screen.wait(lambda: screen.texts(".patterns"))
     yield screen
@@ -86,14 +86,14 @@ def test_a_review_by_keys(screen):
     assert "1 of 3 reviewed" in screen.one("#live").get_attribute("textContent")
 
 
-def test_a_review_by_clicks(screen, desk):
+def test_a_review_by_clicks(screen, session):
     screen.one("[data-filter=attention]").click()
     screen.wait(lambda: screen.texts("article .id") == ["r001", "r002"])
     screen.one("[data-filter=all]").click()
     screen.one('[data-node="AGE"]').click()
     screen.wait(lambda: screen.texts("article .id") == ["r003"])
     counts = screen.texts(".counts td")
-    rule = next(rule for rule in desk.summary()["rules"] if rule["id"] == "r003")
+    rule = next(rule for rule in session.summary()["rules"] if rule["id"] == "r003")
     assert counts[1:] == [str(count) for count in rule["counts"].values()]
     screen.one(".actions .reject").click()
     screen.progress("1 of 3 reviewed")
@@ -157,7 +157,7 @@ def test_rules_of_a_gate_are_approved_together(browser, serve, smoking, rules_fi
     first = replace(rules["r001"], rivals=(rival,))
     both = (first, rules["r002"], rules["r003"], never)
     RuleSet(both, smoking.table.columns).to_toml(rules_file)
-    browser.get(serve(Desk(rules_file, smoking, "Ann")).address)
+    browser.get(serve(ReviewSession(rules_file, smoking, "Ann")).address)
     screen = Screen(browser, rules_file)
     screen.wait(lambda: screen.texts(".patterns"))
     screen.one("[data-filter=rivals]").click()
@@ -206,7 +206,7 @@ def test_reasons_are_added_to_a_condition_and_taken_away(screen):
 
 
 def test_somebody_else_was_faster(screen, smoking):
-    other = Desk(screen.file, smoking, "Ben")
+    other = ReviewSession(screen.file, smoking, "Ben")
     other.decide(other.summary()["version"], ["r002"], "reject", "not in this wave")
     screen.press("n")
     screen.press("mine")
@@ -225,7 +225,7 @@ def test_somebody_else_was_faster(screen, smoking):
 def test_a_file_without_rules_says_so(browser, serve, smoking, tmp_path):
     path = tmp_path / "none.toml"
     RuleSet((), smoking.table.columns).to_toml(path)
-    browser.get(serve(Desk(path, smoking, "Ann")).address)
+    browser.get(serve(ReviewSession(path, smoking, "Ann")).address)
     screen = Screen(browser, path)
     screen.wait(lambda: "There are no rules. Press w" in screen.one("#nothing").text)
     screen.press("w")

@@ -126,8 +126,8 @@ def test_it_listens_on_this_machine_only(page):
     assert len(page.address.split("/")[3]) >= 32
 
 
-def test_finish_ends_the_server(serve, desk):
-    page = Page(serve(desk).address)
+def test_finish_ends_the_server(serve, session):
+    page = Page(serve(session).address)
     assert page.post("api/finish", {}).json() == {"finished": True}
     page.client.close()
     with pytest.raises(httpx.ConnectError):

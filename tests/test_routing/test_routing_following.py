@@ -18,7 +18,7 @@ from tabsoda.datasets import make_survey
 from tabsoda.events import EventLog
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.reading import read_survey
-from tabsoda.routing.following import Follower
+from tabsoda.routing.following import GateFollowingImputer
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import sorted_descendants
@@ -47,7 +47,7 @@ def _follow(table, rules, n_draws, engine=None):
     marked = reopened(marked, rules, fillable, known)
     models = RouteModels.fit(marked, rules)
     events = EventLog()
-    cells, record = Follower(engine, rules, models).impute(marked, n_draws, events=events)
+    cells, record = GateFollowingImputer(engine, rules, models).impute(marked, n_draws, events=events)
     return marked, cells, record, events
 
 

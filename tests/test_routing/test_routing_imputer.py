@@ -11,7 +11,7 @@ from tabsoda import TabSODAImputer, read_survey
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 from tabsoda.errors import InputError
-from tabsoda.imputations.result_folder import load_result
+from tabsoda.results.result_folder import load_result
 from tabsoda.routing import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.column import Column, ColumnKind, Reason

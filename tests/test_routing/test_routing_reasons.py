@@ -7,7 +7,7 @@ from questionnaires import tiny_engine
 
 from tabsoda import RuleSet, TabSODAImputer
 from tabsoda.events import EventLog
-from tabsoda.routing.following import Follower
+from tabsoda.routing.following import GateFollowingImputer
 from tabsoda.routing.reasons import ReasonRouting
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import reopened
@@ -127,7 +127,7 @@ def _followed(table, rules, n_draws=4):
     models = RouteModels.fit(marked, rules)
     marked = reopened(marked, rules, engine.model.codec.fillable, known)
     events = EventLog()
-    cells, record = Follower(engine, rules, models).impute(marked, n_draws, events=events)
+    cells, record = GateFollowingImputer(engine, rules, models).impute(marked, n_draws, events=events)
     draws = np.repeat(table.values[None], n_draws, axis=0)
     draws[:, cells.rows, cells.positions] = cells.draws
     return draws, record, {e.decision: (e.column, e.detail) for e in events}

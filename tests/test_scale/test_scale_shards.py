@@ -13,8 +13,8 @@ from tabsoda._internal.randomness import count_occurrences, row_keys
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 from tabsoda.errors import InputError, OutputExistsError
-from tabsoda.imputations import result_folder
-from tabsoda.imputations.result_folder import load_result
+from tabsoda.results import result_folder
+from tabsoda.results.result_folder import load_result
 from tabsoda.imputer import TabSODAImputer
 from tabsoda.reading import read_survey
 from tabsoda.scale import impute_shards

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tabsoda._internal.svg import element
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
 

@@ -16,7 +16,7 @@ from tabsoda.schema.column import Column
 
 if TYPE_CHECKING:
     from tabsoda.analysis.rows import RowCounts
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from tabsoda.analysis.variables import written_levels
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
 # What patsy lets through of whatever a formula calls.

@@ -26,7 +26,7 @@ from tabsoda.schema.column import ColumnKind
 
 if TYPE_CHECKING:
     from tabsoda.analysis.pooled import PooledEstimates
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

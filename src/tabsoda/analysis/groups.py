@@ -18,7 +18,7 @@ from tabsoda.schema.codes import plain
 from tabsoda.schema.column import Code, Column
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
 # More different numbers, or more levels, than this are not groups.
@@ -134,7 +134,7 @@ def pooled_by(
     --------
     >>> from tabsoda import Column, ColumnKind, CodedTable, Imputations
     >>> from tabsoda.analysis import pooled_mean
-    >>> from tabsoda.imputations import ImputedCells
+    >>> from tabsoda.results import ImputedCells
     >>> columns = (Column("sex", ColumnKind.NOMINAL, (1, 2)), Column("age", ColumnKind.CONTINUOUS))
     >>> table = CodedTable.from_values(
     ...     columns, np.array([[0, 20.0], [0, 30], [1, 40], [1, np.nan]])

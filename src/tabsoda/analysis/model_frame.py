@@ -15,7 +15,7 @@ from tabsoda.schema.column import Column, ColumnKind
 if TYPE_CHECKING:
     import polars as pl
 
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 
 def model_frame(result: Imputations, number: int, names: Sequence[str] | None = None) -> Any:

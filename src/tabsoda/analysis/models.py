@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,13 @@ from tabsoda.analysis.variables import column_names, find_variable
 from tabsoda.analysis.weights import Weights, notes_on_weights, row_weights
 from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError
+from tabsoda.progress import Progress
 
 if TYPE_CHECKING:
     from tabsoda.analysis.pooled import PooledEstimates
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 FAMILIES = ("gaussian", "binomial", "poisson")
 # What a coefficient is after exponentiation.
 _RATIOS = {"gaussian": "ratio", "binomial": "odds ratio", "poisson": "rate ratio"}
@@ -45,7 +43,7 @@ def pooled_model(
     weights: Any = None,
     where: Any = None,
     exponentiate: bool = False,
-    report: Report | None = None,
+    progress: Progress | None = None,
 ) -> PooledEstimates:
     """Fit a generalized linear model to every draw and pool the coefficients.
 
@@ -69,8 +67,8 @@ def pooled_model(
     exponentiate : bool
         Show odds ratios (binomial), rate ratios (poisson) or, where the outcome is a logarithm,
         ratios (gaussian), with their intervals.
-    report : callable, optional
-        Called as ``report(done, total, what)``.
+    progress : callable, optional
+        Called as ``progress(done, total, what)``.
 
     Notes
     -----
@@ -96,8 +94,8 @@ def pooled_model(
     rows.check_not_empty("the model")
     analyses, labels = [], []
     for draw in range(1, len(result) + 1):
-        if report is not None:
-            report(draw - 1, len(result), f"draw {draw} of {len(result)}")
+        if progress is not None:
+            progress(draw - 1, len(result), f"draw {draw} of {len(result)}")
         design = model_design(result, formula, draw, names, rows.counted[draw - 1])
         labels.append(design.labels)
         analyses.append(_fit(design, family, found))

@@ -33,7 +33,7 @@ from tabsoda.schema.column import ColumnKind
 if TYPE_CHECKING:
     from tabsoda.analysis.pooled import PooledEstimates
     from tabsoda.analysis.variables import Variable
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
 # The level of the interval that gives the standard error.
@@ -55,7 +55,7 @@ def pooled_median(
     Examples
     --------
     >>> from tabsoda import CodedTable, Column, Imputations
-    >>> from tabsoda.imputations import ImputedCells
+    >>> from tabsoda.results import ImputedCells
     >>> values = np.r_[np.arange(1.0, 20.0), np.nan][:, None]
     >>> table = CodedTable.from_values((Column("age", ColumnKind.CONTINUOUS),), values)
     >>> cells = ImputedCells(np.array([19]), np.array([0]), np.array([[30.0], [40.0]]),

@@ -15,7 +15,7 @@ from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
     from tabsoda.analysis.variables import Variable
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]

@@ -14,7 +14,7 @@ from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column, ColumnKind
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -66,7 +66,7 @@ def find_variable(result: Imputations, name: str, option: str = "") -> Variable:
 
     Examples
     --------
-    >>> from tabsoda.imputations import Imputations, ImputedCells
+    >>> from tabsoda.results import Imputations, ImputedCells
     >>> from tabsoda.table import CodedTable
     >>> sex = Column("sex", ColumnKind.NOMINAL, (1, 2))
     >>> table = CodedTable.from_values((sex,), np.array([[0.0], [np.nan]]))

@@ -14,7 +14,7 @@ from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Code
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Weights = NDArray[np.float64] | ReplicateWeights
 

@@ -25,7 +25,7 @@ from tabsoda.schema.codes import CodeBook
 from tabsoda.schema.column import ColumnKind
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 Mask = NDArray[np.bool_]
 _LONGEST = 2_000

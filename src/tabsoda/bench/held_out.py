@@ -7,7 +7,7 @@ cells, :meth:`HeldOut.run` runs methods on the rest and :meth:`HeldOut.errors` s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from tabsoda.bench.metrics.imputation_metrics import ColumnErrors, compare
 from tabsoda.bench.metrics.probability_scores import calibration_error, reliability
 from tabsoda.bench.tables.replications import paired_difference
 from tabsoda.followers import find_followers
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 
 __all__ = [
@@ -37,8 +38,6 @@ __all__ = [
 ]
 
 BoolArray = NDArray[np.bool_]
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,15 +64,15 @@ class HeldOut:
         return compare(self.truth, self.seen, estimates, scored)
 
     def run(
-        self, methods: Mapping[str, ImputationMethod], seed: int, report: Report | None = None
+        self, methods: Mapping[str, ImputationMethod], seed: int, progress: Progress | None = None
     ) -> tuple[dict[str, list[ColumnErrors]], dict[str, float]]:
         """Run methods on the visible answers; return errors per column, and seconds, by method."""
         errors: dict[str, list[ColumnErrors]] = {}
         seconds: dict[str, float] = {}
-        progress = MethodProgress(methods, report)
+        runner = MethodProgress(methods, progress)
         for name, method in methods.items():
             started = time.perf_counter()
-            estimates = progress.run(name, method, self.seen, seed)
+            estimates = runner.run(name, method, self.seen, seed)
             seconds[name] = round(time.perf_counter() - started, 1)
             errors[name] = self.errors(estimates)
         return errors, seconds

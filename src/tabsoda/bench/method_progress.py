@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tabsoda.bench.methods.contract import Estimates, ImputationMethod, SkipView
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 _STEPS = 1000
 # Time of a method relative to the others, roughly; methods that are not listed count as 1.
 _RELATIVE_TIME = {"mode": 0.01, "boosting": 0.5, "mice": 0.5, "missforest": 4.0, "r-mice": 2.0}
@@ -22,12 +21,12 @@ class MethodProgress:
     ----------
     methods : mapping of str to ImputationMethod
         All that will run, in this order.
-    report : callable, optional
+    progress : callable, optional
     """
 
-    def __init__(self, methods: Mapping[str, ImputationMethod], report: Report | None) -> None:
+    def __init__(self, methods: Mapping[str, ImputationMethod], progress: Progress | None) -> None:
         times = [_RELATIVE_TIME.get(name, 1.0) for name in methods]
-        self._report = report
+        self._progress = progress
         self._share = {name: time / sum(times) for name, time in zip(methods, times, strict=True)}
         self._before = 0.0
 
@@ -42,6 +41,6 @@ class MethodProgress:
         return estimates
 
     def _send(self, name: str, share: float) -> None:
-        if self._report is not None:
+        if self._progress is not None:
             done = self._before + self._share[name] * min(share, 1.0)
-            self._report(round(_STEPS * done), _STEPS, name)
+            self._progress(round(_STEPS * done), _STEPS, name)

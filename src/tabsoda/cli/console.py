@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tabsoda.cli.progress_lines import progress_lines
 from tabsoda.errors import TabSODAError
-
-# A step reports how much of it is done and how much there is: report(done, total, what).
-Report = Callable[[int, int, str], None]
+from tabsoda.progress import Progress
 
 
 def output() -> Console:
@@ -37,7 +35,7 @@ def emit_json(content: Any) -> None:
 
 
 @contextmanager
-def progress(description: str) -> Iterator[Report]:
+def progress(description: str) -> Iterator[Progress]:
     """Show on stderr how far the block is: a bar on a terminal, elsewhere a line every minute."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
@@ -45,14 +43,14 @@ def progress(description: str) -> Iterator[Report]:
             yield report_lines
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TextColumn("{task.percentage:>3.0f}%"),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("left"),
+        bars.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(description, total=None)
 
         def report(done: int, total: int, what: str = "") -> None:

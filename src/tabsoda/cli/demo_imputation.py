@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tabsoda.datasets import SyntheticSurvey
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
 
@@ -28,7 +28,7 @@ N_DRAWS = 5
 def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
     """Impute in the quickest quality, and write what ``tabsoda impute`` writes, report included."""
     from tabsoda.imputer import TabSODAImputer
-    from tabsoda.reporting.report import PAGE, write_report
+    from tabsoda.report.report import PAGE, write_report
 
     imputer = TabSODAImputer(
         quality=QUALITY,
@@ -39,9 +39,9 @@ def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
         n_imputations=N_DRAWS,
     )
     with progress("Fitting") as report:
-        imputer.fit(survey, report=report)
+        imputer.fit(survey, progress=report)
     with progress("Imputing") as report:
-        result = imputer.impute(survey, report=report)
+        result = imputer.impute(survey, progress=report)
     manifest = result.save(folder, force=True)
     with progress("Reporting") as report:
         write_report(result, folder / PAGE, manifest=manifest, imputer=imputer, progress=report)

@@ -104,7 +104,7 @@ def diagnose(
             share=share,
             most_rows=rows,
             seed=seed,
-            report=report,
+            progress=report,
             events=source.events,
         )
     if files:
@@ -123,13 +123,16 @@ def _methods(
     """Build the methods, the mode first: it is what the others are measured by."""
     from tabsoda.bench.methods.registry import method
     from tabsoda.cli.impute_settings import parse_settings
-    from tabsoda.quality import settings_for
+    from tabsoda.engines import settings_for
 
     listed = [name.strip() for name in names.split(",") if name.strip()]
     ordered = dict.fromkeys(["mode", *listed])
     settings = parse_settings(changes, settings_for(preset or quality, 1, 1))
     ours = {"quality": quality, "preset": preset, "settings": settings, "device": device}
-    return {name: method(name, **(ours if name.startswith("tabsoda") else {})) for name in ordered}
+    of_paper = {"settings": settings if preset else None, "device": device}
+    of_paper |= {"preset": preset} if preset else {}
+    options = {"tabsoda": ours, "tabsoda-skip": ours, "tabsoda-n": of_paper}
+    return {name: method(name, **options.get(name, {})) for name in ordered}
 
 
 def _outputs(folder: Path, inputs: list[Path], *, force: bool) -> list[Path]:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda.cli.console import Report, emit_json, output, progress
+from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.rule_text import paragraph
 from tabsoda.cli.table_text import table_text
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
+from tabsoda.progress import Progress
 
 if TYPE_CHECKING:
     from tabsoda.bench.methods.registry import Entry
@@ -137,7 +138,7 @@ def evaluate(
             engine=engine,
             jobs=jobs,
             life_check=plan.life_check,
-            report=report,
+            progress=report,
         )
     document = {"study": whole.model_dump(mode="json")} | store.collect()
     write_report(document, output_folder)
@@ -183,7 +184,7 @@ def _available(entry: Entry) -> bool:
 
 
 @contextmanager
-def _told(description: str) -> Iterator[Report]:
+def _told(description: str) -> Iterator[Progress]:
     """Show a bar on a terminal; elsewhere write one line a cell, with the time left."""
     if sys.stderr.isatty():
         with progress(description) as report:

@@ -53,7 +53,7 @@ def export(
     """
     from tabsoda.exchange.exporting import RECORD, check_target
     from tabsoda.exchange.exporting import export as write
-    from tabsoda.imputations.result_folder import load_result
+    from tabsoda.results.result_folder import load_result
 
     check_target(output_folder, force=force)
     # How long the programs' writers take nobody knows, so that these bars have no end.

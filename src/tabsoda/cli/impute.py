@@ -95,7 +95,7 @@ def impute(
     changes
         A setting that differs from that, such as training.max_steps=500; may be repeated.
     bits
-        Treat ordinals as bits, like nominals (TabSODA-N).
+        With --preset: encode ordinals as bits, like nominals (TabSODA-N).
     model
         A fitted model (OUT/model of an earlier run): impute with it, without fitting.
     device
@@ -147,8 +147,8 @@ def impute(
         emit_json(manifest) if as_json else show_shards(manifest, folder)
         return
 
-    from tabsoda.file_imputation import impute_file, plan_file
-    from tabsoda.imputations.result_folder import load_manifest
+    from tabsoda.imputer.file_imputation import impute_file, plan_file
+    from tabsoda.results.result_folder import load_manifest
 
     if dry_run:
         plan = plan_file(data, options.imputer(), m=draws, progress=progress, **reading)
@@ -177,7 +177,7 @@ def impute(
 @contextmanager
 def _saying_what_is_kept(folder: Path) -> Iterator[None]:
     """Say after an interruption that finished work is kept, where there is any."""
-    from tabsoda.imputations.run_folder import CHECKPOINT
+    from tabsoda.results.run_folder import CHECKPOINT
 
     try:
         yield

@@ -70,6 +70,11 @@ class ImputerOptions:
                 "The options --quality and --preset both say where the settings start from",
                 next_step="Leave out one of them",
             )
+        if self.bits and self.preset is None:
+            raise InputError(
+                "The option --bits belongs to the paper's engine",
+                next_step="Add --preset small, path or nsduh, or leave out --bits",
+            )
         if self.mine and (self.rules is not None or has_mask):
             raise InputError(
                 "The option --mine looks for rules, but skips are given already",
@@ -107,7 +112,7 @@ class ImputerOptions:
                 loaded.use_rules(self.rules, accept_unreviewed=self.accept_all)
             return loaded
         from tabsoda.cli.impute_settings import parse_settings
-        from tabsoda.quality import settings_for
+        from tabsoda.engines import settings_for
 
         quality = self.quality or "balanced"
         start = settings_for(self.preset or quality, 1, 1)

@@ -8,22 +8,19 @@ from dataclasses import Field, fields
 from typing import Any
 
 from tabsoda.errors import InputError
-from tabsoda.setting_groups import SettingsBase
-from tabsoda.settings import Settings
+from tabsoda.settings_base import SettingsBase
 
 
-def parse_settings(
-    texts: Iterable[str], settings: SettingsBase | None = None
-) -> dict[str, dict[str, Any]]:
-    """Turn ``group.name=value`` into what :meth:`tabsoda.Settings.replace` takes.
+def parse_settings(texts: Iterable[str], settings: SettingsBase) -> dict[str, dict[str, Any]]:
+    """Turn ``group.name=value`` into what ``replace`` of the settings takes.
 
     The type of a value is that of its setting; ``replace`` checks the bounds.
 
     Parameters
     ----------
     texts : iterable of str
-    settings : Settings or PaperSettings, optional
-        Settings of the engine that runs; the default engine's unless given.
+    settings : EngineSettings or PaperSettings
+        Settings of the engine that runs.
 
     Examples
     --------
@@ -32,7 +29,6 @@ def parse_settings(
     >>> parse_settings(given, PaperSettings())
     {'em': {'rounds': 3}, 'loss': {'width_parity': False}, 'temperature': {'grid': (0.5, 1.0)}}
     """
-    known = Settings() if settings is None else settings
     changes: dict[str, dict[str, Any]] = {}
     for text in texts:
         place, equals, value = text.partition("=")
@@ -43,7 +39,7 @@ def parse_settings(
                 found=repr(text),
                 expected="group.name=value, such as training.max_steps=500",
             )
-        item, kind = _declared(known, group, name)
+        item, kind = _declared(settings, group, name)
         if name in changes.get(group, {}):
             raise InputError(f"The setting {group}.{name} is given twice")
         changes.setdefault(group, {})[name] = _value(f"{group}.{name}", value.strip(), item, kind)

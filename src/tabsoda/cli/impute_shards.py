@@ -74,7 +74,7 @@ def impute_in_shards(
             engine=shards.engine or "local",
             jobs=shards.jobs,
             force=force,
-            report=report,
+            progress=report,
         )
 
 

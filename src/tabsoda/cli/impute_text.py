@@ -12,8 +12,8 @@ from tabsoda.cli.durations import duration_text
 from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph
 
 if TYPE_CHECKING:
-    from tabsoda.imputation_plan import ImputationPlan
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.imputer.plan import ImputationPlan
+    from tabsoda.results.imputations import Imputations
     from tabsoda.routing.record import RoutingRecord
 
 # Runs expected to take longer than this are announced before they start.

@@ -73,7 +73,7 @@ def pool(
         Write the result as JSON.
     """
     from tabsoda.analysis.results_text import results_text
-    from tabsoda.imputations.result_folder import load_result
+    from tabsoda.results.result_folder import load_result
 
     wanted = _wanted(formula, mean, median, quantile, share, table)
     if formula is None and (exponentiate or family != "gaussian"):
@@ -87,7 +87,7 @@ def pool(
     options: dict[str, Any] = {"weights": weights, "where": where}
     with progress("Estimating") as report:
         if formula is not None:
-            options |= {"family": family, "exponentiate": exponentiate, "report": report}
+            options |= {"family": family, "exponentiate": exponentiate, "progress": report}
         parts = [_estimated(found, by, function, names, options) for function, names in wanted]
     asked = {"weights": weights, "where": where, "by": by}
     if formula is not None:

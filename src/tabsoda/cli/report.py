@@ -45,9 +45,9 @@ def report(
     force
         Overwrite the file named by -o.
     """
-    from tabsoda.imputations.result_folder import load_manifest, load_result
     from tabsoda.imputer import TabSODAImputer
-    from tabsoda.reporting.report import PAGE, SUMMARY, check_page, write_report
+    from tabsoda.report.report import PAGE, SUMMARY, check_page, write_report
+    from tabsoda.results.result_folder import load_manifest, load_result
 
     page = check_page(output_file or result_folder / PAGE) if result_folder.is_dir() else None
     if output_file is not None and page is not None:

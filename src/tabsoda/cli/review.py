@@ -122,20 +122,20 @@ def _serve(
             next_step="Install them with: pip install 'tabsoda[review]'",
         ) from error
     from tabsoda.reading import read_survey
-    from tabsoda.review.desk import Desk
+    from tabsoda.review.session import ReviewSession
 
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
-    desk = Desk(rules, source, by, suppress_below)
+    session = ReviewSession(rules, source, by, suppress_below)
     console = output()
 
     def tell(address: str) -> None:
-        done, total = desk.progress
+        done, total = session.progress
         console.print(f"{done} of {total} rules are reviewed. The page is at", markup=False)
         # Never wrapped: an address broken in two opens nothing.
         console.print(address, markup=False, soft_wrap=True)
         console.print("Press Ctrl-C when you are done.", markup=False)
 
-    ReviewServer(desk, port).run(tell, browse=not no_browser)
+    ReviewServer(session, port).run(tell, browse=not no_browser)
 
 
 def _tell(rules: RuleSet, changed: list[str], file: Path, *, as_json: bool) -> None:

@@ -60,15 +60,15 @@ def fit_together(
     """
     from tabsoda._internal.files import refuse_to_overwrite
     from tabsoda.cli.impute_settings import parse_settings
+    from tabsoda.engines import settings_for
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.scale.training_group import training_group
     from tabsoda.skips.review_policy import require_review
     from tabsoda.skips.rule_set import RuleSet
 
     refuse_to_overwrite(model, force=False)
-    imputer = TabSODAImputer(
-        quality=quality, settings=parse_settings(changes), random_state=seed, device=device
-    )
+    settings = parse_settings(changes, settings_for(quality, 1, 1))
+    imputer = TabSODAImputer(quality=quality, settings=settings, random_state=seed, device=device)
     if rules is not None:
         imputer.rules = RuleSet.from_toml(rules)
         require_review(imputer.rules, accepted=False, file=str(rules))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,10 @@ from tabsoda.bench.held_out import ColumnErrors, ImputationMethod, hide_answers
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 MOST_ROWS = 5000
 # What every other method is measured by.
 REFERENCE = "mode"
@@ -30,10 +29,10 @@ def diagnose(
     share: float = 0.1,
     most_rows: int = MOST_ROWS,
     seed: int = 0,
-    report: Report | None = None,
+    progress: Progress | None = None,
     events: EventLog | None = None,
 ) -> dict[str, Any]:
-    """Report per question how well methods predict hidden answers.
+    """Progress per question how well methods predict hidden answers.
 
     Each answered cell is hidden with the same probability. The questions that depend on a hidden
     gate are hidden with it; otherwise they would reveal its answer.
@@ -48,7 +47,7 @@ def diagnose(
     most_rows : int
         A larger table is sampled.
     seed : int
-    report : callable, optional
+    progress : callable, optional
     events : EventLog, optional
         Gets what was decided.
 
@@ -79,7 +78,7 @@ def diagnose(
         log.add("diagnose", "rows sampled", detail=f"{detail} from more")
     detail = f"{n_hidden} of {int(truth.states.answered.sum())} answered cells"
     log.add("diagnose", "answers hidden", detail=detail)
-    errors, seconds = held.run(methods, seed, report)
+    errors, seconds = held.run(methods, seed, progress)
     variables = [
         _variable(truth, position, {name: found[position] for name, found in errors.items()})
         for position in range(truth.shape[1])

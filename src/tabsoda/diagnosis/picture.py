@@ -7,7 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from tabsoda._internal.svg import element, number, picture, scale
-from tabsoda.reporting.page import page_asset, page_environment, page_policy
+from tabsoda.report.page import page_asset, page_environment, page_policy
 
 _MOST_DRAWN, _MOST_LISTED = 150, 2000
 _WIDTH, _LABELS, _ROW, _TOP = 760, 190, 20, 26

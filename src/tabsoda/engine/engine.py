@@ -5,7 +5,9 @@ Needs torch, numpy, scipy and scikit-learn alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,13 +30,11 @@ from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.work import planned_threads
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
+from tabsoda.progress import Progress
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.devices import resolve_device
 from tabsoda.torch_runtime.memory import enough_memory
-
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(eq=False)
@@ -91,7 +91,7 @@ class DefaultEngine:
         row_weights: NDArray[np.float64] | None = None,
         checkpoint: Path | None = None,
         draws: bool = True,
-        report: Progress | None = None,
+        progress: Progress | None = None,
     ) -> DefaultEngine:
         """Learn from a table.
 
@@ -109,8 +109,8 @@ class DefaultEngine:
         draws : bool
             Whether draws will be asked for. Without, the regressions for draws are not fitted, and
             draws come from the network alone.
-        report : callable, optional
-            Called as ``report(done, total, what)``.
+        progress : callable, optional
+            Called as ``progress(done, total, what)``.
         """
         events = EventLog()
         check_table(table)
@@ -128,7 +128,7 @@ class DefaultEngine:
                 row_weights=row_weights,
                 checkpoint=checkpoint,
                 draws=draws,
-                progress=report,
+                progress=progress,
             )
         return cls(
             table.columns,
@@ -147,11 +147,41 @@ class DefaultEngine:
         """Columns whose missing cells get a value, shape (n_columns,)."""
         return self.codec.fillable
 
+    @property
+    def fractional_columns(self) -> NDArray[np.int64]:
+        """Positions of the modelled numbers that are not all whole."""
+        return self.codec.numbers[~self.codec.scores.whole]
+
+    def save(self, folder: Path) -> None:
+        """Write the engine to a folder of safetensors and JSON."""
+        from tabsoda.engine.files import save_engine
+
+        save_engine(self, folder)
+
+    def fingerprint(self) -> bytes:
+        """Return a hash of everything fitted, the seed and the settings: equal for the same fit."""
+        from tabsoda.engine.files import engine_state
+
+        arrays, content = engine_state(self)
+        text = json.dumps([self.settings.to_dict(), self.seed, content], sort_keys=True)
+        digest = hashlib.sha256(text.encode())
+        for name in sorted(arrays):
+            digest.update(name.encode())
+            digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+        return digest.digest()
+
+    @classmethod
+    def load(cls, folder: Path, device: str = "auto") -> DefaultEngine:
+        """Read an engine that :meth:`save` wrote; nothing in the folder is executed."""
+        from tabsoda.engine.files import load_engine
+
+        return load_engine(folder, device)
+
     def impute(
         self,
         table: CodedTable,
         n_draws: int = 0,
-        report: Progress | None = None,
+        progress: Progress | None = None,
         events: EventLog | None = None,
         *,
         whole_numbers: bool = True,
@@ -169,7 +199,7 @@ class DefaultEngine:
         table : CodedTable
             Of the columns the engine was fitted on; may hold new rows.
         n_draws : int
-        report : callable, optional
+        progress : callable, optional
         events : EventLog, optional
             Gets what had to be decided about this table's rows.
         whole_numbers : bool
@@ -205,8 +235,8 @@ class DefaultEngine:
             return result
 
         def tell(done: int, what: str) -> None:
-            if report is not None:
-                report(round(1000 * done / (1 + n_draws)), 1000, what)
+            if progress is not None:
+                progress(round(1000 * done / (1 + n_draws)), 1000, what)
 
         def points() -> NDArray[np.float64]:
             both = ensemble.points(part, self.settings.draws.block_rows, whole_numbers)

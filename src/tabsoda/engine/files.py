@@ -1,8 +1,9 @@
-"""A fitted default engine as arrays and JSON content, and back; nothing in it is executed."""
+"""A fitted :class:`DefaultEngine` as a folder, and back; nothing in it is executed."""
 
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,45 @@ from tabsoda.engine.regressions.chained_regressions import ChainedRegressions
 from tabsoda.engine.regressions.regressions import Regressions
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.trees.trees import Trees
-from tabsoda.events import EventLog
+from tabsoda.events import Event, EventLog
+from tabsoda.model_folder import column_content, column_from, read_model, readable, write_model
 from tabsoda.schema.column import Column
+from tabsoda.torch_runtime.devices import resolve_device
 
 Arrays = dict[str, NDArray[Any]]
+ENGINE = "default"
 _DRAWS = "draw_regressions"
+
+
+def save_engine(engine: DefaultEngine, folder: Path) -> None:
+    """Write an engine to a folder, which is made where it does not exist."""
+    arrays, state = engine_state(engine)
+    content = {
+        "seed": engine.seed,
+        "settings": engine.settings.to_dict(),
+        "columns": [column_content(column) for column in engine.columns],
+        "state": state,
+        "history": engine.history,
+        "events": engine.events.to_dicts(),
+    }
+    tensors = {name: torch.from_numpy(np.ascontiguousarray(one)) for name, one in arrays.items()}
+    write_model(folder, ENGINE, content, tensors)
+
+
+def load_engine(folder: Path, device: str = "auto") -> DefaultEngine:
+    """Read an engine from a folder."""
+    content, tensors = read_model(folder)
+    with readable(folder):
+        return engine_from_state(
+            {name: tensor.numpy() for name, tensor in tensors.items()},
+            content["state"],
+            tuple(column_from(entry) for entry in content["columns"]),
+            EngineSettings.from_dict(content["settings"]),
+            int(content["seed"]),
+            resolve_device(device),
+            content["history"],
+            EventLog([Event(**event) for event in content["events"]]),
+        )
 
 
 def engine_state(engine: DefaultEngine) -> tuple[Arrays, dict[str, Any]]:

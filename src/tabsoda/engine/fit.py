@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,9 @@ from tabsoda.engine.training_table import TrainingTable
 from tabsoda.engine.trees.background_fit import BackgroundTreeFit
 from tabsoda.engine.work import fit_shares
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.fit_progress import FitProgress
-
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tabsoda.errors import InputError
-from tabsoda.setting_groups import SettingGroup, SettingsBase, setting
+from tabsoda.settings_base import SettingGroup, SettingsBase, setting
 
 
 @dataclass(frozen=True)

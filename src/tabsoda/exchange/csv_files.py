@@ -18,7 +18,7 @@ from tabsoda.schema.files import save_schema
 from tabsoda.schema.schema import Schema
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 # Any name will do, so that only those of our own two columns are refused.
 _NAMES = NameRule("CSV", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)

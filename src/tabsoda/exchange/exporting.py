@@ -17,7 +17,7 @@ from tabsoda.errors import InputError, OutputExistsError, TabSODAError
 from tabsoda.events import EventLog
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 # Writes everything a program needs into an empty folder, and tells what it had to change.
 Writer = Callable[["Imputations", Path, EventLog], None]

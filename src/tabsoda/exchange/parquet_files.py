@@ -18,7 +18,7 @@ from tabsoda.exchange.portable import PortableSurvey
 from tabsoda.schema.json_form import format_json_list
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 _NAMES = NameRule("Parquet", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)
 

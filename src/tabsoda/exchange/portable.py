@@ -22,7 +22,7 @@ from tabsoda.states.cell_states import reason_code
 from tabsoda.survey import Survey
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 REASON_LABELS = {
     Reason.SKIP: "Not applicable (skip)",

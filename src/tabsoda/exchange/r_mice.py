@@ -18,7 +18,7 @@ from tabsoda.schema.codes import plain
 from tabsoda.schema.column import ColumnKind
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 _RESERVED = "if else repeat while function for next break in true false null inf nan na"
 _NAMES = NameRule(

@@ -23,7 +23,7 @@ from tabsoda.schema.column import Reason
 from tabsoda.states.cell_states import reason_code
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 _NAMES = NameRule("SAS", 32, frozenset({"_all_", "_numeric_", "_character_", "_n_", "_error_"}))
 _INDEX = ("_Imputation_", "_row_")

@@ -21,7 +21,7 @@ from tabsoda.schema.column import Reason
 from tabsoda.states.cell_states import REASONS
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 _NAMES = NameRule(
     "SPSS",

@@ -27,7 +27,7 @@ from tabsoda.schema.column import Column, Reason
 from tabsoda.states.cell_states import REASONS, reason_code
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
+    from tabsoda.results.imputations import Imputations
 
 _RESERVED = (
     "_all _b _coef _cons _n _pi _pred _rc _skip byte double float if in int long strl using with"

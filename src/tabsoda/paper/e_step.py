@@ -16,10 +16,10 @@ from tabsoda.paper.model import Model, diverged
 from tabsoda.paper.reverse_process import ReverseProcess
 from tabsoda.paper.reverse_sampler import SampledRows, start_state
 from tabsoda.paper.working_table import WorkingTable, chain_key
+from tabsoda.progress import StageProgress
 from tabsoda.torch_runtime.devices import matrix_precision
 
-# Called after each block of rows: report(done, total).
-Report = Callable[[int, int], None]
+# Called after each block of rows: progress(done, total).
 
 
 class Sampler:
@@ -46,7 +46,7 @@ class Sampler:
         self._denoiser.load_state_dict(self.model.denoiser.state_dict())
 
     def draw(
-        self, data: WorkingTable, chain: int, report: Report | None = None
+        self, data: WorkingTable, chain: int, progress: StageProgress | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Draw every incomplete row once.
 
@@ -56,10 +56,10 @@ class Sampler:
         encoded : float32 tensor, shape (n_incomplete, p)
             Unstandardised.
         """
-        return self._run(data, lambda rows: self._process.sample(rows, self._key(chain)), report)
+        return self._run(data, lambda rows: self._process.sample(rows, self._key(chain)), progress)
 
     def expect(
-        self, data: WorkingTable, report: Report | None = None
+        self, data: WorkingTable, progress: StageProgress | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the conditional expectation of every incomplete row, Eq. (em_estep).
 
@@ -67,21 +67,21 @@ class Sampler:
         Shapes as in :meth:`draw`.
         """
         if self.model.settings.sampler.point == "one_pass":
-            return self._run(data, self._one_pass, report)
-        return self._run(data, self._mean_of_chains, report)
+            return self._run(data, self._one_pass, progress)
+        return self._run(data, self._mean_of_chains, progress)
 
     def draw_values(
-        self, data: WorkingTable, chain: int, report: Report | None = None
+        self, data: WorkingTable, chain: int, progress: StageProgress | None = None
     ) -> NDArray[np.float64]:
         """Draw every incomplete row once and decode it; shape (n_incomplete, d)."""
-        _, encoded = self.draw(data, chain, report)
+        _, encoded = self.draw(data, chain, progress)
         return self.model.codec.decode_point(encoded, rule="interval")
 
     def points(
-        self, data: WorkingTable, whole_numbers: bool = True, report: Report | None = None
+        self, data: WorkingTable, whole_numbers: bool = True, progress: StageProgress | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Decode the expectation of every incomplete row by mode and by median, each (n, d)."""
-        _, expected = self.expect(data, report)
+        _, expected = self.expect(data, progress)
         model = self.model
 
         def decoded(rule: Rule) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ class Sampler:
         self,
         data: WorkingTable,
         complete: Callable[[SampledRows], torch.Tensor],
-        report: Report | None,
+        progress: StageProgress | None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         incomplete = data.incomplete_rows()
         encoded = torch.empty((incomplete.numel(), data.encoded.shape[1]), device=self.model.device)
@@ -133,8 +133,8 @@ class Sampler:
             encoded[place] = self.model.standardizer.invert(complete(block))
             if not encoded[place].isfinite().all():
                 raise diverged(self.model, "the imputed values are not finite")
-            if report is not None:
-                report(number, len(blocks))
+            if progress is not None:
+                progress(number, len(blocks))
         return incomplete, encoded
 
     def _blocks(self, incomplete: torch.Tensor) -> Iterator[slice]:

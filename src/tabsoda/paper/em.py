@@ -21,10 +21,10 @@ from tabsoda.paper.standardizer import Standardizer, moment_entries
 from tabsoda.paper.temperatures import choose_temperatures
 from tabsoda.paper.training_batch import RoundTargets
 from tabsoda.paper.working_table import WorkingTable
+from tabsoda.progress import Progress
 from tabsoda.torch_runtime.keyed_noise import keyed_normals
 
-# Called with the thousandths of all rounds that are done: report(done, total, what).
-Report = Callable[[int, int, str], None]
+# Called with the thousandths of all rounds that are done: progress(done, total, what).
 # Training takes about this share of a round; only the progress bar rests on it.
 _TRAINING_SHARE = 0.6
 
@@ -78,7 +78,7 @@ def run_em(
     events: EventLog,
     *,
     after_round: Callable[[EMState], None] | None = None,
-    report: Report | None = None,
+    progress: Progress | None = None,
 ) -> EMState:
     """Run the rounds that are left; ``after_round`` may save the state.
 
@@ -92,12 +92,12 @@ def run_em(
         if number > 1 and model.has_latents and model.settings.encoding.shared_cutpoints:
             data = _follow_cutpoints(model, data)
         targets = _round_targets(model, data, state, number, events)
-        part = _round_part(report, number, rounds, "training", 0.0, _TRAINING_SHARE)
+        part = _round_part(progress, number, rounds, "training", 0.0, _TRAINING_SHARE)
         training = m_step(model, data, targets, number, events, part)
         trained = time.perf_counter()
         sampler = sampler or Sampler(model, events)
         sampler.refresh()
-        part = _round_part(report, number, rounds, "imputing", _TRAINING_SHARE, 1.0)
+        part = _round_part(progress, number, rounds, "imputing", _TRAINING_SHARE, 1.0)
         rows, expected = sampler.expect(data, part)
         completed, change = _complete(model, data, targets.encoded, rows, expected)
         seconds = {
@@ -117,14 +117,14 @@ def run_em(
 
 
 def _round_part(
-    report: Report | None, number: int, rounds: int, what: str, start: float, end: float
+    progress: Progress | None, number: int, rounds: int, what: str, start: float, end: float
 ) -> Callable[[int, int], None]:
     """Return the callback of a part of a round that runs from one share of it to another."""
 
     def part(done: int, total: int) -> None:
-        if report is not None:
+        if progress is not None:
             place = (number - 1 + start + (end - start) * done / max(total, 1)) / rounds
-            report(round(1000 * place), 1000, f"round {number} of {rounds}, {what}")
+            progress(round(1000 * place), 1000, f"round {number} of {rounds}, {what}")
 
     return part
 

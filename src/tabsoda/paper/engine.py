@@ -22,19 +22,18 @@ from tabsoda.coding.table_events import log_clipped_answers, log_empty_rows
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.paper.e_step import Sampler
-from tabsoda.paper.fitting import fit_model
+from tabsoda.paper.fit import fit_model
 from tabsoda.paper.model import Model
-from tabsoda.paper.operations import planned_threads
 from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.work import planned_threads
 from tabsoda.paper.working_table import WorkingTable
+from tabsoda.progress import Progress
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.devices import resolve_device
 from tabsoda.torch_runtime.memory import enough_memory
 
 Values = NDArray[np.float64]
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 
 
 @dataclass(eq=False)
@@ -81,7 +80,7 @@ class PaperEngine:
         row_weights: Values | None = None,
         checkpoint: Path | None = None,
         draws: bool = True,
-        report: Report | None = None,
+        progress: Progress | None = None,
     ) -> PaperEngine:
         """Learn from a table.
 
@@ -98,7 +97,7 @@ class PaperEngine:
             goes on from there.
         draws : bool
             Not used: draws need nothing beyond the model.
-        report : callable, optional
+        progress : callable, optional
         """
         events = EventLog()
         check_table(table)
@@ -114,7 +113,7 @@ class PaperEngine:
                 events,
                 row_weights=row_weights,
                 checkpoint=checkpoint,
-                report=report,
+                progress=progress,
             )
         return cls(table.columns, model, history, events)
 
@@ -160,7 +159,7 @@ class PaperEngine:
         self,
         table: CodedTable,
         n_draws: int = 0,
-        report: Report | None = None,
+        progress: Progress | None = None,
         events: EventLog | None = None,
         *,
         whole_numbers: bool = True,
@@ -178,7 +177,7 @@ class PaperEngine:
         table : CodedTable
             Of the columns the engine was fitted on; may hold new rows.
         n_draws : int
-        report : callable, optional
+        progress : callable, optional
         events : EventLog, optional
             Gets what had to be decided about this table's rows.
         whole_numbers : bool
@@ -203,7 +202,7 @@ class PaperEngine:
             return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
         with self._computing(table, events):
             data = self._working(table, keys)
-            return self._sample(data, rows, positions, n_draws, report, whole_numbers, keep)
+            return self._sample(data, rows, positions, n_draws, progress, whole_numbers, keep)
 
     def _log_input(self, table: CodedTable, events: EventLog) -> None:
         """Log rows and answers that the model cannot take as they are."""
@@ -236,7 +235,7 @@ class PaperEngine:
         rows: NDArray[np.int64],
         positions: NDArray[np.int64],
         n_draws: int,
-        report: Report | None,
+        progress: Progress | None,
         whole_numbers: bool,
         keep: Keep,
     ) -> ImputedCells:
@@ -255,8 +254,8 @@ class PaperEngine:
 
         def part(number: int, what: str) -> Callable[[int, int], None]:
             def blocks_done(done: int, blocks: int) -> None:
-                if report is not None:
-                    report(round(1000 * (number + done / blocks) / (1 + n_draws)), 1000, what)
+                if progress is not None:
+                    progress(round(1000 * (number + done / blocks) / (1 + n_draws)), 1000, what)
 
             return blocks_done
 

@@ -16,9 +16,9 @@ from tabsoda.paper.model import Model, diverged, new_denoiser
 from tabsoda.paper.settings import TrainingSettings
 from tabsoda.paper.training_batch import NOISE_USES, RoundTargets, batch_loss, compiled_batch_loss
 from tabsoda.paper.working_table import WorkingTable
+from tabsoda.progress import StageProgress
 from tabsoda.torch_runtime.processes import Processes
 from tabsoda.torch_runtime.training import (
-    Report,
     TrainingSchedule,
     train_network,
     worth_compiling,
@@ -31,7 +31,7 @@ def m_step(
     targets: RoundTargets,
     round_number: int,
     events: EventLog,
-    report: Report | None = None,
+    progress: StageProgress | None = None,
 ) -> dict[str, Any]:
     """Fit the model to the completed table in place; Algorithm 1, phases 1 to 3.
 
@@ -47,7 +47,7 @@ def m_step(
             seed = stream_key(model.seed, round_number)
             fresh = new_denoiser(model.codec, model.settings, seed)
             model.denoiser.load_state_dict(fresh.state_dict())
-    history = train_denoiser(model, data, targets, round_number, events, report)
+    history = train_denoiser(model, data, targets, round_number, events, progress)
     calibrate_cutpoints(model, data, targets, round_number, "after")
     return history
 
@@ -58,7 +58,7 @@ def train_denoiser(
     targets: RoundTargets,
     round_number: int,
     events: EventLog,
-    report: Report | None = None,
+    progress: StageProgress | None = None,
 ) -> dict[str, Any]:
     """Train until the watched loss stops improving, and keep the best weights (phase 2)."""
     schedule = training_schedule(model.settings.training)
@@ -88,7 +88,7 @@ def train_denoiser(
         diverged=lambda what: diverged(model, what),
         watch=watch if model.settings.training.monitor == "held_out" else None,
         fused_loss_of=fused_loss_of if compiles else None,
-        report=report,
+        progress=progress,
     )
 
 

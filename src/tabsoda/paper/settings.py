@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from tabsoda.errors import InputError
 from tabsoda.paper.presets import PRESETS
-from tabsoda.setting_groups import SettingGroup, SettingsBase, setting
+from tabsoda.settings_base import SettingGroup, SettingsBase, setting
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tabsoda.errors import InputError
-from tabsoda.review.desk import Desk, StaleVersionError
 from tabsoda.review.guard import Guard
+from tabsoda.review.session import ReviewSession, StaleVersionError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -26,12 +26,12 @@ PAGE = Path(__file__).parent / "page"
 _LARGEST_BODY = 200_000
 
 
-def make_app(desk: Desk, token: str, port: int, stop: Callable[[], None]) -> ASGIApp:
-    """Return the application that serves the page of one desk.
+def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], None]) -> ASGIApp:
+    """Return the application that serves the page of one session.
 
     Parameters
     ----------
-    desk : Desk
+    session : ReviewSession
     token : str
         What the address has to start with.
     port : int
@@ -43,15 +43,15 @@ def make_app(desk: Desk, token: str, port: int, stop: Callable[[], None]) -> ASG
         return FileResponse(PAGE / "index.html")
 
     async def summary(request: Request) -> Response:
-        return await _answer(desk.summary)
+        return await _answer(session.summary)
 
     async def patterns(request: Request) -> Response:
-        return await _answer(lambda: desk.patterns(request.query_params.get("id", "")))
+        return await _answer(lambda: session.patterns(request.query_params.get("id", "")))
 
     async def decide(request: Request) -> Response:
         return await _change(
             request,
-            lambda body: desk.decide(
+            lambda body: session.decide(
                 body["version"], _texts(body["ids"]), body["action"], body.get("note")
             ),
         )
@@ -59,28 +59,30 @@ def make_app(desk: Desk, token: str, port: int, stop: Callable[[], None]) -> ASG
     async def edit(request: Request) -> Response:
         return await _change(
             request,
-            lambda body: desk.edit(body["version"], body["id"], body["when"], body.get("note")),
+            lambda body: session.edit(body["version"], body["id"], body["when"], body.get("note")),
         )
 
     async def preview(request: Request) -> Response:
         return await _change(
             request,
-            lambda body: desk.preview(body.get("id"), body["when"], body.get("target")),
+            lambda body: session.preview(body.get("id"), body["when"], body.get("target")),
         )
 
     async def add(request: Request) -> Response:
         return await _change(
             request,
-            lambda body: desk.add(body["version"], body["target"], body["when"], body.get("note")),
+            lambda body: session.add(
+                body["version"], body["target"], body["when"], body.get("note")
+            ),
         )
 
     async def rival(request: Request) -> Response:
         return await _change(
-            request, lambda body: desk.choose_rival(body["version"], body["id"], body["index"])
+            request, lambda body: session.choose_rival(body["version"], body["id"], body["index"])
         )
 
     async def undo(request: Request) -> Response:
-        return await _change(request, lambda body: desk.undo(body["version"]))
+        return await _change(request, lambda body: session.undo(body["version"]))
 
     async def finish(request: Request) -> Response:
         stop()

@@ -11,7 +11,7 @@ import uvicorn
 
 from tabsoda.errors import InputError
 from tabsoda.review.app import make_app
-from tabsoda.review.desk import Desk
+from tabsoda.review.session import ReviewSession
 
 
 class ReviewServer:
@@ -19,7 +19,7 @@ class ReviewServer:
 
     Parameters
     ----------
-    desk : Desk
+    session : ReviewSession
     port : int, default 0
         0 takes any that is free.
 
@@ -29,7 +29,7 @@ class ReviewServer:
         Where the page is; holds the token.
     """
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
+    def __init__(self, session: ReviewSession, port: int = 0) -> None:
         try:
             self._socket = socket.create_server(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
@@ -43,7 +43,7 @@ class ReviewServer:
         self.address = f"http://127.0.0.1:{port}/{token}/"
         # No access log: it would hold the token.
         config = uvicorn.Config(
-            make_app(desk, token, port, self.stop),
+            make_app(session, token, port, self.stop),
             access_log=False,
             log_level="warning",
             lifespan="off",

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.engines import AnyEngine
+from tabsoda.engines import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
+from tabsoda.progress import Progress
 from tabsoda.routing.choosing import Choose, by_noise, most_probable
-from tabsoda.routing.leaving import find_kept
+from tabsoda.routing.gate_draws import RouteSampler, Settled
 from tabsoda.routing.reasons import ReasonRouting
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import sorted_descendants
-from tabsoda.routing.settling import Settled, Settler
+from tabsoda.routing.unimputable import find_kept
 from tabsoda.routing.unresolved import Unresolved, find_unresolved
 from tabsoda.schema.column import Reason
 from tabsoda.skips.forward import ASKED_REASONS
@@ -27,8 +27,6 @@ from tabsoda.skips.rule_set import RuleSet
 from tabsoda.states.cell_states import reason_code
 from tabsoda.table import CodedTable
 
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 Values = NDArray[np.float64]
 # In one event; the record holds all.
 _NAMED = 5
@@ -41,21 +39,22 @@ _AFTER_A_REFUSAL = {
 
 
 @dataclass(frozen=True, eq=False)
-class Follower:
+class GateFollowingImputer:
     """Imputes tables under rules.
 
     Rows in which nothing hangs on a missing gate are imputed as they are, by the engine alone.
-    In the others a draw settles the routing first (:class:`~tabsoda.routing.settling.Settler`),
+    In the others a draw settles the routing first
+    (:class:`~tabsoda.routing.gate_draws.RouteSampler`),
     and then lets the engine draw the answers under the states that follow.
 
     Attributes
     ----------
-    engine : Engine or PaperEngine
+    engine : Engine
     rules : RuleSet
     models : RouteModels
     """
 
-    engine: AnyEngine
+    engine: Engine
     rules: RuleSet
     models: RouteModels
 
@@ -63,7 +62,7 @@ class Follower:
         self,
         table: CodedTable,
         n_draws: int = 0,
-        report: Report | None = None,
+        progress: Progress | None = None,
         events: EventLog | None = None,
         *,
         keys: NDArray[np.int64] | None = None,
@@ -76,7 +75,7 @@ class Follower:
         table : CodedTable
             With the rules applied; see :func:`~tabsoda.routing.unresolved.reopened`.
         n_draws : int
-        report : callable, optional
+        progress : callable, optional
         events : EventLog, optional
         keys : ndarray of int64, shape (n_rows,), optional
             As in :meth:`tabsoda.paper.engine.PaperEngine.draw`.
@@ -101,7 +100,7 @@ class Follower:
         in_concerned = unresolved.rows[rows]
         estimates = np.empty((n_draws + 2, rows.size))
         share = others.size / max(table.shape[0], 1)
-        told = _part(report, 0.0, share)
+        told = _part(progress, 0.0, share)
         plain = self.engine.impute(
             table.rows(others), n_draws, told, events, keys=keys[others], keep=keep
         )
@@ -111,15 +110,15 @@ class Follower:
         counts: Counter[tuple[str, str]] = Counter()
         skipped = [0] * (n_draws + 1)
         if concerned.size:
-            settler = Settler(
+            sampler = RouteSampler(
                 table.rows(concerned),
                 unresolved.of_rows(concerned),
                 self.rules,
                 self.models,
                 kept.filled[concerned],
             )
-            part = _Concerned(self.engine, settler, keys[concerned], keep)
-            told = _part(report, share, 1.0)
+            part = _Concerned(self.engine, sampler, keys[concerned], keep)
+            told = _part(progress, share, 1.0)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
             mode, median, settled = part.point()
             skipped[0] = part.n_skipped(settled)
@@ -154,27 +153,27 @@ class _Concerned:
 
     Attributes
     ----------
-    engine : Engine or PaperEngine
-    settler : Settler
+    engine : Engine
+    sampler : RouteSampler
     keys : ndarray of int64, shape (n_rows,)
         Those of the table as it was given, so that noise does not depend on what was settled.
     keep : Keep
     """
 
-    engine: AnyEngine
-    settler: Settler
+    engine: Engine
+    sampler: RouteSampler
     keys: NDArray[np.int64]
     keep: Keep
 
     def n_skipped(self, settled: Settled) -> int:
         """Count the cells that were missing and are skipped now."""
-        now = settled.table.states.skipped & self.settler.table.states.missing
+        now = settled.table.states.skipped & self.sampler.table.states.missing
         return int(now.sum())
 
     def draw(self, number: int) -> tuple[Values, Settled]:
         """Draw every missing cell once; NaN at skips and in cells that were not missing."""
-        settled = self.settler.settle(self._by_noise(number))
-        missing = self.settler.table.states.missing
+        settled = self.sampler.settle(self._by_noise(number))
+        missing = self.sampler.table.states.missing
         values = np.full(missing.shape, np.nan)
         name = f"routed draw {number}"
         values[missing] = self.keep(name, lambda: self._drawn(settled, number)[missing])
@@ -182,8 +181,8 @@ class _Concerned:
 
     def point(self) -> tuple[Values, Values, Settled]:
         """Estimate every missing cell under the most probable routes: mode, median, states."""
-        settled = self.settler.settle(most_probable)
-        missing = self.settler.table.states.missing
+        settled = self.sampler.settle(most_probable)
+        missing = self.sampler.table.states.missing
         both = np.full((2, *missing.shape), np.nan)
         both[:, missing] = self.keep("routed point", lambda: self._estimated(settled)[:, missing])
         return both[0], both[1], settled
@@ -211,7 +210,7 @@ class _Concerned:
         return np.stack(estimates)
 
     def _by_noise(self, number: int, use: str = "route") -> Choose:
-        n_columns = self.settler.table.shape[1]
+        n_columns = self.sampler.table.shape[1]
         return by_noise(self.engine.seed, number, self.keys, n_columns, use)
 
     def _off_route(
@@ -219,22 +218,22 @@ class _Concerned:
     ) -> tuple[NDArray[np.bool_], Values]:
         """Say which gates were drawn off their route, and which answer on it to take instead."""
         off = np.zeros(values.shape, dtype=bool)
-        for position, routes in self.settler.gate_routes.items():
+        for position, routes in self.sampler.gate_routes.items():
             taken = settled.routes[:, position]
             off[:, position] = (taken >= 0) & (routes.of_values(values[:, position]) != taken)
         answers = np.full(values.shape, np.nan)
         concerned = np.flatnonzero(off.any(axis=1))
-        levels = [p for p, r in self.settler.gate_routes.items() if r.column.is_categorical]
+        levels = [p for p, r in self.sampler.gate_routes.items() if r.column.is_categorical]
         odds = (
             self.engine.level_probabilities(settled.table.rows(concerned), self.keys[concerned])
             if off[:, levels].any()
             else {}
         )
-        for position, routes in self.settler.gate_routes.items():
+        for position, routes in self.sampler.gate_routes.items():
             rows = np.flatnonzero(off[:, position])
             taken = settled.routes[rows, position]
             if not routes.column.is_categorical:
-                given = self.settler.models.observed_at(position)
+                given = self.sampler.models.observed_at(position)
                 answers[rows, position] = routes.nearest(values[rows, position], taken, given)
             elif rows.size:
                 on_route = routes.route_of_level[None, :] == taken[:, None]
@@ -301,12 +300,12 @@ def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) 
     return CodedTable(table.columns, np.where(where, answers, table.values), new)
 
 
-def _part(report: Report | None, start: float, end: float) -> Report | None:
-    """Return a report of one part of the work."""
-    if report is None:
+def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
+    """Return the progress of one part of the work."""
+    if progress is None:
         return None
 
     def tell(done: int, total: int, what: str) -> None:
-        report(round(1000 * (start + (end - start) * done / total)), 1000, what)
+        progress(round(1000 * (start + (end - start) * done / total)), 1000, what)
 
     return tell

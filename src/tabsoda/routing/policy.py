@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.engines import AnyEngine
+from tabsoda.engines import Engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
+from tabsoda.progress import Progress
 from tabsoda.routing.finished_draws import FinishedDraws, digest
-from tabsoda.routing.following import Follower
+from tabsoda.routing.following import GateFollowingImputer
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import find_unresolved, reopened
@@ -23,8 +23,6 @@ from tabsoda.skips.rule_set import RuleSet
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
 POLICIES = ("follow", "keep")
 
 
@@ -66,10 +64,10 @@ class Gates:
 
     def impute(
         self,
-        engine: AnyEngine,
+        engine: Engine,
         survey: Survey,
         n_draws: int,
-        report: Report | None,
+        progress: Progress | None,
         events: EventLog,
         *,
         checkpoint: str | Path | None = None,
@@ -79,11 +77,11 @@ class Gates:
 
         Parameters
         ----------
-        engine : Engine or PaperEngine
+        engine : Engine
         survey : Survey
             With the rules applied.
         n_draws : int
-        report : callable, optional
+        progress : callable, optional
         events : EventLog
         checkpoint : path, optional
             Folder for finished draws; those that the same call finished earlier are used.
@@ -97,7 +95,7 @@ class Gates:
         keep: Keep = keep_nothing
         if checkpoint is not None:
             keep = FinishedDraws(Path(checkpoint), self._key(engine, keys, n_draws))
-        cells, record = self._impute(engine, given, table, n_draws, report, events, keys, keep)
+        cells, record = self._impute(engine, given, table, n_draws, progress, events, keys, keep)
         if isinstance(keep, FinishedDraws) and keep.found:
             detail = "kept from an earlier start: " + ", ".join(keep.found)
             events.add("impute", "resumed", detail=detail)
@@ -105,18 +103,18 @@ class Gates:
 
     def _impute(
         self,
-        engine: AnyEngine,
+        engine: Engine,
         given: CodedTable,
         table: CodedTable,
         n_draws: int,
-        report: Report | None,
+        progress: Progress | None,
         events: EventLog,
         keys: NDArray[np.int64],
         keep: Keep,
     ) -> tuple[ImputedCells, RoutingRecord | None]:
         """Impute a table by the policy; ``given`` has the states before any were reopened."""
         if self.rules is None or self.policy == "keep":
-            cells = engine.impute(table, n_draws, report, events, keys=keys, keep=keep)
+            cells = engine.impute(table, n_draws, progress, events, keys=keys, keep=keep)
             if self.rules is None:
                 if table.states.skipped.any() and self.policy == "follow":
                     detail = "there are no rules to say where a drawn answer leads"
@@ -133,10 +131,10 @@ class Gates:
             models = RouteModels.fit(given, self.rules)
             detail = "the model was fitted without these rules"
             events.add("routing", "routes learned from the rows at hand", detail=detail)
-        follower = Follower(engine, self.rules, models)
-        return follower.impute(table, n_draws, report, events, keys=keys, keep=keep)
+        follower = GateFollowingImputer(engine, self.rules, models)
+        return follower.impute(table, n_draws, progress, events, keys=keys, keep=keep)
 
-    def _key(self, engine: AnyEngine, keys: NDArray[np.int64], n_draws: int) -> str:
+    def _key(self, engine: Engine, keys: NDArray[np.int64], n_draws: int) -> str:
         """Identify what draws depend on: the fitted model, the rows, the rules and the policy."""
         rules = ""
         if self.rules is not None:
@@ -145,7 +143,7 @@ class Gates:
             rules = dump_rules(self.rules)
         return digest(engine.fingerprint(), keys.tobytes(), str(n_draws), self.policy, rules)
 
-    def reopened(self, engine: AnyEngine, survey: Survey) -> Survey:
+    def reopened(self, engine: Engine, survey: Survey) -> Survey:
         """Return the survey as it is imputed: what only drawn gates can settle is missing again."""
         if self.rules is None or self.policy == "keep" or survey.known_skips is None:
             return survey

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,12 @@ from tabsoda._internal.parallel import checked_workers, run_tasks
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
-from tabsoda.imputations.rehearsal import rehearse
-from tabsoda.imputations.result_folder import RECORD
-from tabsoda.imputations.run_folder import RESULTS, check_folder, claim_folder
-from tabsoda.imputer_checkpoint import save_whole
-from tabsoda.imputer_run import imputer_identity
+from tabsoda.imputer.checkpoint import save_whole
+from tabsoda.imputer.run_identity import imputer_identity
+from tabsoda.progress import Progress
+from tabsoda.results.rehearsal import rehearse
+from tabsoda.results.result_folder import RECORD
+from tabsoda.results.run_folder import RESULTS, check_folder, claim_folder
 from tabsoda.scale.manifest import build_manifest, write_shared_record
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.row_sample import sample_positions
@@ -37,9 +37,6 @@ from tabsoda.survey import InputFile
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
 
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
-
 
 def impute_shards(
     data: str | Path,
@@ -54,7 +51,7 @@ def impute_shards(
     engine: str = "local",
     jobs: int | None = None,
     force: bool = False,
-    report: Report | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Impute a Parquet file that need not fit in memory.
 
@@ -72,7 +69,7 @@ def impute_shards(
     folder : path
         Gets ``point``, ``point_median``, ``imputations/001``, ... and ``states``, each a folder of
         Parquet files whose first column ``.id`` is the row in the file, from 1; ``model``,
-        ``record`` (for :func:`tabsoda.imputations.result_folder.load_result`) and
+        ``record`` (for :func:`tabsoda.results.result_folder.load_result`) and
         ``manifest.json``. A folder with a manifest is complete.
     m : int
         Draws.
@@ -91,8 +88,8 @@ def impute_shards(
         Shards at a time.
     force : bool
         Overwrite what an earlier run left.
-    report : callable, optional
-        Called as ``report(done, total, what)``.
+    progress : callable, optional
+        Called as ``progress(done, total, what)``.
 
     Returns
     -------
@@ -105,7 +102,7 @@ def impute_shards(
     >>> from tabsoda.datasets import make_survey
     >>> with tempfile.TemporaryDirectory() as place:
     ...     make_survey(n_rows=300, n_columns=12).to_frame().write_parquet(f"{place}/in.parquet")
-    ...     settings = {"training": {"max_steps": 20}, "experts": {"trees": "none"}}
+    ...     settings = {"training": {"max_steps": 20}, "trees": {"effort": "none"}}
     ...     manifest = impute_shards(f"{place}/in.parquet", settings, f"{place}/out", m=1,
     ...                              shard_rows=100)
     ...     pl.read_parquet(f"{place}/out/point/*.parquet").height, len(manifest["shards"])
@@ -116,9 +113,9 @@ def impute_shards(
     started = time.perf_counter()
     run.claim(force=force)
     with keeping_in(run.folder.root):
-        run.fit(report)
+        run.fit(progress)
     job = run.job(m, unlisted)
-    records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, report)
+    records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, progress)
     files = {name: InputFile.of(path) for name, path in run.inputs.items()}
     manifest = build_manifest(
         run.identity, files, run.imputer, records, time.perf_counter() - started
@@ -203,7 +200,7 @@ class _Run:
             shutil.rmtree(self.folder.checkpoint, ignore_errors=True)
         claim_folder(root, self.identity)
 
-    def fit(self, report: Report | None) -> None:
+    def fit(self, progress: Progress | None) -> None:
         """Fit where nobody did yet, and save the model where the shards' tasks find it."""
         from tabsoda.imputer import TabSODAImputer
 
@@ -211,10 +208,10 @@ class _Run:
             self.imputer = TabSODAImputer.load(self.folder.model, self.imputer.device)
             return
         if not _is_fitted(self.imputer):
-            self._fit_on_sample(report)
+            self._fit_on_sample(progress)
         save_whole(self.imputer, self.folder.model, self.folder.checkpoint)
 
-    def _fit_on_sample(self, report: Report | None) -> None:
+    def _fit_on_sample(self, progress: Progress | None) -> None:
         from tabsoda.reading import read_survey
 
         imputer, seed = self.imputer, self.imputer.random_state
@@ -228,7 +225,7 @@ class _Run:
         if positions.size < self.source.n_rows:
             detail = f"{positions.size:,} of {self.source.n_rows:,} rows, chosen by what they hold"
             survey.events.add("train", "fitted on a sample of the rows", detail=detail)
-        survey = imputer.prepare(survey, report=report)
+        survey = imputer.prepare(survey, progress=progress)
         rehearse(
             survey,
             self.folder.root,
@@ -237,7 +234,7 @@ class _Run:
             rules=survey.rules,
             n_rows=self.source.n_rows,
         )
-        imputer.fit(survey, checkpoint=self.folder.checkpoint, report=report)
+        imputer.fit(survey, checkpoint=self.folder.checkpoint, progress=progress)
         # Saved with the model, so that a run that goes on later still knows them.
         imputer.engine_.events = imputer.events_
 
@@ -256,7 +253,7 @@ class _Run:
 
 
 def _impute_all(
-    job: ShardJob, shards: list[Shard], engine: str, jobs: int | None, report: Report | None
+    job: ShardJob, shards: list[Shard], engine: str, jobs: int | None, progress: Progress | None
 ) -> list[dict[str, Any]]:
     """Impute the shards that are not finished, and return the records of all."""
     finished = {shard.number: job.folder.finished(shard) for shard in shards}
@@ -269,10 +266,10 @@ def _impute_all(
         for done, (_, outcome) in enumerate(run_tasks(impute_shard, tasks, engine, jobs), 1):
             if isinstance(outcome, TabSODAError):
                 raise outcome
-            if report is not None:
+            if progress is not None:
                 total = len(shards)
                 place = total - len(left) + done
-                report(place, total, f"shard {place} of {total}")
+                progress(place, total, f"shard {place} of {total}")
     return [_required(job.folder.finished(shard), shard) for shard in shards]
 
 

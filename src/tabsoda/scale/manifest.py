@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
-from tabsoda.imputations.manifest import rounds_without_losses, run_manifest
-from tabsoda.imputations.record import RECORD_FORMAT
-from tabsoda.imputations.result_folder import SHARDS_FORMAT
+from tabsoda.results.manifest import rounds_without_losses, run_manifest
+from tabsoda.results.record import RECORD_FORMAT
+from tabsoda.results.result_folder import SHARDS_FORMAT
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import save_schema
 

@@ -15,17 +15,17 @@ from tabsoda._internal.randomness import row_hashes
 from tabsoda._internal.threads import worker_threads
 from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
-from tabsoda.imputations.manifest import result_counts
-from tabsoda.imputations.record import record_tables
-from tabsoda.imputations.result_folder import RECORD
-from tabsoda.imputations.result_tables import states_frame
+from tabsoda.results.manifest import result_counts
+from tabsoda.results.record import record_tables
+from tabsoda.results.result_folder import RECORD
+from tabsoda.results.result_tables import states_frame
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
 from tabsoda.survey import Survey
 
 if TYPE_CHECKING:
-    from tabsoda.imputations.imputations import Imputations
     from tabsoda.imputer import TabSODAImputer
+    from tabsoda.results.imputations import Imputations
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.gate_choice import ChosenRule, GateChoice
 from tabsoda.skips.paper_screen import mine_as_in_the_paper
@@ -24,7 +24,6 @@ from tabsoda.skips.usable_gates import GateCodes, unusable_gates
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
-Report = Callable[[int, int, str], None]
 SCREENS = ("purity", "paper")
 WITHHELD = "skips withheld: respondent absent"
 
@@ -105,26 +104,26 @@ class SkipMiner:
         self.settings = MinerSettings() if settings is None else settings
         self.screen = screen
 
-    def mine(self, table: CodedTable, report: Report | None = None) -> MinedSkips:
+    def mine(self, table: CodedTable, progress: Progress | None = None) -> MinedSkips:
         """Find the rules of every question.
 
         Parameters
         ----------
         table : CodedTable
             Columns in questionnaire order.
-        report : callable, optional
-            Called as ``report(done, total, column name)`` after each column.
+        progress : callable, optional
+            Called as ``progress(done, total, column name)`` after each column.
         """
-        report = report or _quiet
+        progress = progress or _quiet
         asked = was_asked(table.states)
         events = EventLog()
         absence = None
         if self.screen == "paper":
-            rules = mine_as_in_the_paper(table, asked, self.settings.paper, events, report)
+            rules = mine_as_in_the_paper(table, asked, self.settings.paper, events, progress)
         else:
             purity = self.settings.purity
             absence = Absence(purity.quiet_run, purity.max_present_share)
-            rules = mine_by_purity(table, asked, purity, events, report)
+            rules = mine_by_purity(table, asked, purity, events, progress)
         return self._agreed(rules, table, absence, events)
 
     def recount(self, mined: MinedSkips, table: CodedTable) -> MinedSkips:
@@ -164,7 +163,7 @@ def mine_by_purity(
     asked: NDArray[np.bool_],
     settings: PuritySettings,
     events: EventLog,
-    report: Report,
+    progress: Progress,
 ) -> tuple[SkipRule, ...]:
     """Run the default screen over all columns and return its rules."""
     codes = CellCodes(table, settings.max_bins)
@@ -185,7 +184,7 @@ def mine_by_purity(
             found[target] = TargetSearch(codes, target, blank, settings, gates).run()
             codes.mark_skipped(target, found[target].fires & blank)
             log_rejected(events, name, found[target])
-        report(target + 1, len(table.names), name)
+        progress(target + 1, len(table.names), name)
     chosen = GateChoice(codes, asked, settings).run(found)
     rules: list[SkipRule] = []
     for target, parts in chosen.items():
@@ -256,4 +255,4 @@ def log_rejected(events: EventLog, name: str, found: TargetRules) -> None:
 
 
 def _quiet(done: int, total: int, name: str) -> None:
-    """Report nothing."""
+    """Progress nothing."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tabsoda._version import __version__
+from tabsoda.progress import Progress
 from tabsoda.skips.miner import MinedSkips, SkipMiner
 from tabsoda.skips.rule_set import Provenance, RuleSet
 from tabsoda.skips.settings import MinerSettings
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tabsoda.events import EventLog
-
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)

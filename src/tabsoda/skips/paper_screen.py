@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.skips.neighbors import collapse_duplicates, extensions
 from tabsoda.skips.predictors import CellCodes, GateSet
 from tabsoda.skips.rules import Condition, SkipRule
@@ -25,8 +25,6 @@ from tabsoda.skips.screening import (
 from tabsoda.skips.settings import PaperSettings
 from tabsoda.skips.tree_rules import design, grow, one_hot, splittable, walk
 from tabsoda.table import CodedTable
-
-Report = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,7 @@ def mine_as_in_the_paper(
     asked: NDArray[np.bool_],
     settings: PaperSettings,
     events: EventLog,
-    report: Report,
+    progress: Progress,
 ) -> tuple[SkipRule, ...]:
     """Run the paper's screen over all columns and return its rules.
 
@@ -88,7 +86,7 @@ def mine_as_in_the_paper(
         elif n_blank:
             why = "the first column" if target == 0 else "blank in every row"
             events.add("skips", f"target not mined: {why}", column=name)
-        report(target + 1, len(table.names), name)
+        progress(target + 1, len(table.names), name)
     kept = collapse_duplicates(accepted, blank)
     events.add("skips", "duplicate rules collapsed", detail=f"{len(accepted) - len(kept)} rules")
     kept.sort(key=lambda candidate: candidate.target)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from tabsoda.errors import RulesNotApprovedError
+from tabsoda.progress import Progress
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import NOT_READ, RuleStatus
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 ACCEPTED = "accepted without review"
 FROM_MODEL = "as they came with the model"
 _SHOWN = 3

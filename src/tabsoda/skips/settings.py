@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tabsoda.errors import InputError
-from tabsoda.setting_groups import SettingGroup, setting
+from tabsoda.settings_base import SettingGroup, setting
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
+from tabsoda.progress import Progress
+
 _PARTS = 1000
 
 
@@ -14,10 +14,10 @@ class FitProgress:
 
     Parameters
     ----------
-    report : callable or None
-        Told ``(done, total, what)``, in thousandths of the whole.
+    progress : callable or None
+        Called as ``progress(done, total, what)``, in thousandths of the whole.
     shares : mapping of str to float
-        The stages in their order, and how long each takes beside the others.
+        The stages in their order, and how long each takes relative to the others.
 
     Examples
     --------
@@ -29,19 +29,19 @@ class FitProgress:
     [(375, 1000, 'round 1'), (875, 1000, 'set 1')]
     """
 
-    def __init__(self, report: Report | None, shares: Mapping[str, float]) -> None:
-        self._report = report
+    def __init__(self, progress: Progress | None, shares: Mapping[str, float]) -> None:
+        self._progress = progress
         self._shares = dict(shares)
 
-    def stage(self, name: str) -> Report:
+    def stage(self, name: str) -> Progress:
         """Return what a stage reports its own progress to."""
         whole = sum(self._shares.values()) or 1.0
         names = list(self._shares)
         before = sum(self._shares[one] for one in names[: names.index(name)])
 
-        def report(done: int, total: int, what: str) -> None:
-            if self._report is not None:
+        def progress(done: int, total: int, what: str) -> None:
+            if self._progress is not None:
                 place = before + self._shares[name] * done / max(total, 1)
-                self._report(round(_PARTS * place / whole), _PARTS, what)
+                self._progress(round(_PARTS * place / whole), _PARTS, what)
 
-        return report
+        return progress

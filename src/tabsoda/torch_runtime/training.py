@@ -12,13 +12,12 @@ from torch import nn
 
 from tabsoda._internal.randomness import stream_key
 from tabsoda.events import EventLog
+from tabsoda.progress import StageProgress
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 from tabsoda.torch_runtime.layers import seed_dropout
 from tabsoda.torch_runtime.optimizer_steps import LossOf, OptimizerSteps
 from tabsoda.torch_runtime.processes import Processes
 
-# report(done, total)
-Report = Callable[[int, int], None]
 # watch(weights) returns the loss that weights, in the order of the parameters, have.
 Watch = Callable[[Sequence[torch.Tensor]], float]
 # Fewer steps than this take less time than compiling one, see docs/decisions/0011-compiling.md.
@@ -136,7 +135,7 @@ def train_network(
     watch: Watch | None = None,
     fused_loss_of: LossOf | None = None,
     processes: Processes | None = None,
-    report: Report | None = None,
+    progress: StageProgress | None = None,
 ) -> dict[str, Any]:
     """Train a network in place; the same seed gives the same weights.
 
@@ -161,7 +160,7 @@ def train_network(
     fused_loss_of : callable, optional
         As in :class:`OptimizerSteps`.
     processes : Processes, optional
-    report : callable, optional
+    progress : callable, optional
 
     Returns
     -------
@@ -214,8 +213,8 @@ def train_network(
         if schedule.schedule == "plateau":
             plateau.step(loss)
         best.offer(loss, epoch, weights)
-        if report is not None:
-            report(epoch, max_epochs)
+        if progress is not None:
+            progress(epoch, max_epochs)
         if epoch - best.epoch >= schedule.patience:
             break
     best.restore()

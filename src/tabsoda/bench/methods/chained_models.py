@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from tabsoda.bench.methods.point_estimates import level_shares
-from tabsoda.regressions.predictive_mean_matching import draw_regression, match_donors
-from tabsoda.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
+from tabsoda.engine.regressions.predictive_mean_matching import draw_regression, match_donors
+from tabsoda.engine.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
 from tabsoda.schema.column import Column, ColumnKind
 
 Numbers = NDArray[np.float64]

@@ -13,7 +13,7 @@ from tabsoda.bench.methods.column_tensors import ColumnTensors
 from tabsoda.bench.methods.deep_method import DeepMethod, Prediction, train
 from tabsoda.bench.methods.token_transformer import ColumnLinear, transformer
 from tabsoda.paper.network import noise_features
-from tabsoda.setting_groups import SettingGroup, setting
+from tabsoda.settings_base import SettingGroup, setting
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 from tabsoda.torch_runtime.layers import linear
 

@@ -17,7 +17,7 @@ from tabsoda.paper.denoiser import preconditioning
 from tabsoda.paper.network import MLPBackbone
 from tabsoda.paper.noise import loss_weight
 from tabsoda.paper.settings import BackboneSettings
-from tabsoda.setting_groups import SettingGroup, setting
+from tabsoda.settings_base import SettingGroup, setting
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 1.0

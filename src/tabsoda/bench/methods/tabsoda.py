@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,9 @@ from numpy.typing import NDArray
 from tabsoda.bench.methods.contract import Estimates, ShareDone, SkipView, without_skips
 from tabsoda.bench.methods.filling import usual_answers
 from tabsoda.bench.methods.point_estimates import level_shares
-from tabsoda.engines import fit_engine
+from tabsoda.engines import AnySettings, fit_engine, settings_for
 from tabsoda.errors import InputError
-from tabsoda.paper.settings import PaperSettings
-from tabsoda.quality import settings_for
-from tabsoda.settings import Settings
+from tabsoda.progress import Progress
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.table import CodedTable
 
@@ -60,7 +57,7 @@ class TabSODA:
         self.settings_for(1, 1)
         self.device = device
 
-    def settings_for(self, n_rows: int, n_columns: int) -> Settings | PaperSettings:
+    def settings_for(self, n_rows: int, n_columns: int) -> AnySettings:
         """Return the settings for a table of this size."""
         changed = settings_for(self.start, n_rows, n_columns, self.changes)
         return changed.replace(**self.variant)
@@ -75,9 +72,9 @@ class TabSODA:
         """Estimate every missing cell; ``skip_view`` changes nothing here."""
         shown = self.shown(table)
         settings = self.settings_for(*table.shape)
-        report = None if progress is None else _reporter(progress)
+        update = None if progress is None else _as_share(progress)
         engine = fit_engine(
-            shown, settings, seed=seed, device=self.device, draws=False, report=report
+            shown, settings, seed=seed, device=self.device, draws=False, progress=update
         )
         # Other methods do not round their expectations either.
         cells = engine.impute(shown, whole_numbers=False)
@@ -98,20 +95,36 @@ class TabSODA:
         return table
 
 
-def _reporter(progress: ShareDone) -> Callable[[int, int, str], None]:
-    """Turn the engine's reports into the share of the work that is done."""
+def _as_share(progress: ShareDone) -> Progress:
+    """Turn the engine's counts into the share of the work that is done."""
 
-    def report(done: int, total: int, what: str) -> None:
+    def update(done: int, total: int, what: str) -> None:
         progress(done / max(total, 1))
 
-    return report
+    return update
 
 
 class TabSODAN(TabSODA):
-    """TabSODA-N: ordinals as bits, like nominals; parameters as in :class:`TabSODA`."""
+    """TabSODA-N: the paper's engine with ordinals as bits, like nominals.
+
+    Parameters
+    ----------
+    preset : {"small", "path", "nsduh"}
+    settings, device
+        As in :class:`TabSODA`.
+    """
 
     name = "TabSODA-N"
     variant = {"encoding": {"ordinal": "bits"}}  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        preset: str = "small",
+        settings: dict[str, dict[str, Any]] | None = None,
+        device: str = "auto",
+    ) -> None:
+        super().__init__(preset=preset, settings=settings, device=device)
 
 
 class TabSODASkip(TabSODA):

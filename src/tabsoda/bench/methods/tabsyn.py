@@ -19,7 +19,7 @@ from tabsoda.paper.noise import noisy_state, training_noise
 from tabsoda.paper.reverse_process import ReverseProcess
 from tabsoda.paper.reverse_sampler import SampledRows
 from tabsoda.paper.settings import BackboneSettings, SamplerSettings
-from tabsoda.setting_groups import SettingGroup, setting
+from tabsoda.settings_base import SettingGroup, setting
 from tabsoda.torch_runtime.devices import matrix_precision
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 

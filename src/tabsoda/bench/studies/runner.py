@@ -5,7 +5,7 @@ Input: surveys and cells. Output: a folder of results, complete or to be resumed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,7 @@ from tabsoda.bench.cases import SurveyCase
 from tabsoda.bench.studies.cells import CellSettings, attempt_cell, failure, slug
 from tabsoda.bench.studies.life_check import LifeCheck, NotAliveError, check_alive, is_reference
 from tabsoda.bench.studies.store import Store, read_json
-
-# report(done, total, what)
-Report = Callable[[int, int, str], None]
+from tabsoda.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def run_study(
     engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
     life_check: bool = True,
-    report: Report | None = None,
+    progress: Progress | None = None,
 ) -> RunSummary:
     """Run every cell that has no result yet.
 
@@ -58,7 +56,7 @@ def run_study(
     jobs : int, optional
     life_check : bool
         Stop, naming it, if a method does not beat mode and mean on the embedded survey.
-    report : callable, optional
+    progress : callable, optional
 
     Returns
     -------
@@ -66,10 +64,10 @@ def run_study(
     """
     pending = store.pending(cells)
     if life_check:
-        check_methods(pending, store, engine=engine, jobs=jobs, report=report)
+        check_methods(pending, store, engine=engine, jobs=jobs, progress=progress)
     failed = 0
-    if report is not None:
-        report(0, len(pending), "")
+    if progress is not None:
+        progress(0, len(pending), "")
     tasks = [(cases[cell.survey], cell) for cell in pending]
     for done, (index, outcome) in enumerate(run_tasks(attempt_cell, tasks, engine, jobs), start=1):
         cell = pending[index]
@@ -77,8 +75,8 @@ def run_study(
             outcome = failure(cell, outcome)
         failed += "error" in outcome
         store.keep(cell, outcome)
-        if report is not None:
-            report(done, len(pending), f"{cell.survey} {cell.mechanism} {cell.label}")
+        if progress is not None:
+            progress(done, len(pending), f"{cell.survey} {cell.mechanism} {cell.label}")
     return RunSummary(len(pending) - failed, len(cells) - len(pending), failed)
 
 
@@ -88,7 +86,7 @@ def check_methods(
     *,
     engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
-    report: Report | None = None,
+    progress: Progress | None = None,
 ) -> list[LifeCheck]:
     """Check each method of some cells for life, once a study; raise if one is dead."""
     folder = store.folder / "alive"
@@ -104,8 +102,8 @@ def check_methods(
             checks.append(LifeCheck(**kept["check"]))
         else:
             unknown.append((name, cell))
-    if report is not None and unknown:
-        report(0, len(unknown), "checking the methods for life")
+    if progress is not None and unknown:
+        progress(0, len(unknown), "checking the methods for life")
     tasks = [(c.method, c.label, dict(c.options), c.skip_view) for _, c in unknown]
     for done, (index, check) in enumerate(run_tasks(_attempt, tasks, engine, jobs), start=1):
         name, cell = unknown[index]
@@ -114,8 +112,8 @@ def check_methods(
         content = {k: v for k, v in check.to_dict().items() if k != "alive"}
         write_json(folder / f"{name}.json", {"settings": _identity(cell), "check": content})
         checks.append(check)
-        if report is not None:
-            report(done, len(unknown), f"checking {cell.label} for life")
+        if progress is not None:
+            progress(done, len(unknown), f"checking {cell.label} for life")
     dead = [str(check) for check in checks if not check.alive]
     if dead:
         raise NotAliveError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,11 +24,9 @@ from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.training_table import TrainingTable
 from tabsoda.engine.unresolved_gates import unresolved_gates
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.keyed_noise import torch_generator
-
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(eq=False)

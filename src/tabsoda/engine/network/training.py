@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from tabsoda.engine.network.loss import AnswerTargets, answer_loss
 from tabsoda.engine.settings import EngineSettings, LossSettings
 from tabsoda.errors import TabSODAError
 from tabsoda.events import EventLog
+from tabsoda.progress import StageProgress
 from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 from tabsoda.torch_runtime.processes import Processes
 from tabsoda.torch_runtime.training import TrainingSchedule, train_network
@@ -30,8 +31,6 @@ _AVERAGE_DECAY = 0.99
 # Enough rows to tell epochs apart; more would slow the training down.
 _MAX_WATCHED_ROWS = 2048
 
-Progress = Callable[[int, int], None]
-
 
 def train(
     network: nn.Module,
@@ -41,7 +40,7 @@ def train(
     seed: int,
     device: torch.device,
     events: EventLog,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> dict[str, Any]:
     """Train a network in place, until the loss of held-out answers stops improving.
 
@@ -71,7 +70,7 @@ def train(
         events=events,
         watch=watched if bool(data.held_out.any()) else None,
         processes=processes,
-        report=progress,
+        progress=progress,
         diverged=lambda what: _diverged(settings, what),
     )
 

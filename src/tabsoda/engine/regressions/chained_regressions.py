@@ -6,7 +6,7 @@ others in turn, as chained equations do (van Buuren 2018), from a start that is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +23,12 @@ from tabsoda.engine.regressions.question_regression import (
     fit_levels,
     fit_number,
 )
+from tabsoda.progress import StageProgress
 from tabsoda.table import CodedTable
 
 Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Regression = NumberRegression | LevelRegression
-# report(done, total)
-Report = Callable[[int, int], None]
 
 # A question with fewer answers than this is left to the network.
 FEWEST_ANSWERS = 20
@@ -67,7 +66,7 @@ class ChainedRegressions:
         first_rounds: int = 0,
         row_share: float = 1.0,
         row_weights: Numbers | None = None,
-        report: Report | None = None,
+        progress: StageProgress | None = None,
     ) -> ChainedRegressions:
         """Fit sets of regressions.
 
@@ -92,7 +91,7 @@ class ChainedRegressions:
             Rows that each regression goes by, as a share of those answered; the fewer, the more
             coefficients vary from set to set.
         row_weights : ndarray of float64, shape (n,), optional
-        report : callable, optional
+        progress : callable, optional
         """
         states = table.states
         positions = [p for p in positions if states.answered[:, p].sum() >= FEWEST_ANSWERS]
@@ -124,8 +123,8 @@ class ChainedRegressions:
                         row_weights,
                     )
                 sets.append({p: models[p] for p in order})
-                if report is not None:
-                    report(number, n_sets)
+                if progress is not None:
+                    progress(number, n_sets)
         return cls(design, predictors, tuple(sets))
 
     def redraw(

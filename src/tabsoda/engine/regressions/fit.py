@@ -13,11 +13,10 @@ from tabsoda.engine.regressions.chained_regressions import FEWEST_ANSWERS, Chain
 from tabsoda.engine.settings import RegressionSettings
 from tabsoda.engine.training_table import TrainingTable
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 
 Values = NDArray[np.float64]
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 
 # Rounds before the first set for draws, so that draws do not remember what the network drew.
 _FIRST_ROUNDS = 3
@@ -105,7 +104,7 @@ class RegressionFit:
             first_rounds=first_rounds,
             row_share=row_share,
             row_weights=None if weights is None else weights[self.rows],
-            report=tell,
+            progress=tell,
         )
 
 

@@ -60,4 +60,4 @@ def fit_trees(
     )
     gates = np.flatnonzero(followers.any(axis=1) & table.states.missing.any(axis=0)).tolist()
     of_gates = fit(columns=gates, barred=followers) if gates else None
-    return fit(report=tell), of_gates
+    return fit(progress=tell), of_gates

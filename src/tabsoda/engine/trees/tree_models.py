@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,10 +25,8 @@ from tabsoda.engine.trees.question_model import (
 from tabsoda.engine.trees.settings import TreeSettings
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
-
-# progress(done, total, what)
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ class TreeModels:
         row_weights: NDArray[np.float64] | None = None,
         barred: NDArray[np.bool_] | None = None,
         n_threads: int | None = None,
-        report: Progress | None = None,
+        progress: Progress | None = None,
         events: EventLog | None = None,
     ) -> TreeModels:
         """Fit one model per question.
@@ -113,8 +111,8 @@ class TreeModels:
         n_threads : int, optional
             Models fitted side by side; by default one. Two pay from some 10,000 rows on: below,
             most of the time is spent where Python lets one thread run alone.
-        report : callable, optional
-            Called as ``report(done, total, name)`` after each model.
+        progress : callable, optional
+            Called as ``progress(done, total, name)`` after each model.
         events : EventLog, optional
             Gets the questions with too few answers to be modelled.
         """
@@ -165,8 +163,8 @@ class TreeModels:
                     column=name,
                     detail=f"{shown} answers, or none that other questions predict",
                 )
-            if report is not None:
-                report(done, len(wanted), name)
+            if progress is not None:
+                progress(done, len(wanted), name)
         return cls(coding, models)
 
     def predict(

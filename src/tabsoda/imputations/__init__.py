@@ -1,9 +1,0 @@
-"""Stage 7, imputations: the observed table once, plus the imputed cells of every draw.
-
-Input: draws of the missing cells. Output: completed tables, point estimates.
-"""
-
-from tabsoda.imputations.imputations import Imputations
-from tabsoda.imputed_cells import ImputedCells
-
-__all__ = ["Imputations", "ImputedCells"]

@@ -1,0 +1,169 @@
+"""A saved imputer: its engine, and beside it description, rules, names and parameters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda._internal.files import write_json
+from tabsoda.engines import Engine, load_engine
+from tabsoda.errors import InputError
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.routing.route_model import RouteModels
+from tabsoda.schema.schema import Schema
+from tabsoda.skips.review_policy import unreviewed
+from tabsoda.survey import InputFile
+
+if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
+
+_SCHEMA, _RULES, _TEXT = "survey.toml", "rules.toml", "imputer.json"
+_ROUTES = "routes.safetensors"
+
+
+def save_imputer(imputer: TabSODAImputer, folder: Path) -> None:
+    """Write a fitted imputer to a folder of safetensors and JSON."""
+    imputer.engine_.save(folder)
+    ImputerState.of(imputer).save(folder)
+
+
+def load_fit(folder: Path, device: str) -> tuple[Engine, ImputerState]:
+    """Read what :func:`save_imputer` wrote."""
+    return load_engine(folder, device), ImputerState.load(folder)
+
+
+def model_files(folder: Path) -> dict[str, InputFile]:
+    """Return the files that identify a saved model, for a manifest."""
+    names = {"model": "model.json", "model_tensors": "model.safetensors"}
+    return {what: InputFile.of(folder / name) for what, name in names.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class ImputerState:
+    """All of a fitted imputer that is not part of its engine.
+
+    Attributes
+    ----------
+    schema : Schema or None
+        None for plain arrays.
+    rules : RuleSet or None
+    feature_names : tuple of str or None
+        None where arrays were fitted.
+    n_features : int
+    n_imputations : int
+    skips : str
+    gate_policy : str
+    routes : RouteModels or None
+    """
+
+    schema: Schema | None
+    rules: Any
+    feature_names: tuple[str, ...] | None
+    n_features: int
+    n_imputations: int
+    skips: str
+    gate_policy: str = "follow"
+    routes: RouteModels | None = None
+
+    @classmethod
+    def of(cls, imputer: TabSODAImputer) -> ImputerState:
+        """Return the state of a fitted imputer."""
+        names = getattr(imputer, "feature_names_in_", None)
+        return cls(
+            imputer.schema_,
+            imputer.rules_,
+            None if names is None else tuple(str(name) for name in names),
+            imputer.n_features_in_,
+            imputer.n_imputations,
+            imputer.skips,
+            imputer.gate_policy,
+            imputer.routes_,
+        )
+
+    def parameters(self, engine: Engine) -> dict[str, Any]:
+        """Return parameters with which an imputer would be fitted to the same state."""
+        return {
+            # All of its settings are given, so any preset of the same engine will do.
+            "preset": "path" if isinstance(engine.settings, PaperSettings) else None,
+            "settings": engine.settings.to_dict(),
+            "description": self.schema,
+            "skips": self.skips,
+            "rules": self.rules if self.skips == "given" else None,
+            # Whoever saved the model accepted its rules.
+            "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
+            "gate_policy": self.gate_policy,
+            "n_imputations": self.n_imputations,
+            "random_state": engine.seed,
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write the parts to a model's folder; those of an earlier model there are removed."""
+        from tabsoda.schema.files import save_schema
+
+        (folder / _SCHEMA).unlink(missing_ok=True)
+        (folder / _RULES).unlink(missing_ok=True)
+        (folder / _ROUTES).unlink(missing_ok=True)
+        if self.schema is not None:
+            save_schema(self.schema, folder / _SCHEMA)
+        if self.rules is not None:
+            self.rules.to_toml(folder / _RULES)
+        if self.routes is not None:
+            self.routes.save(folder / _ROUTES)
+        names = None if self.feature_names is None else list(self.feature_names)
+        content = {
+            "feature_names": names,
+            "n_features": self.n_features,
+            "n_imputations": int(self.n_imputations),
+            "skips": self.skips,
+            "gate_policy": self.gate_policy,
+            "files": [name for name in (_SCHEMA, _RULES, _ROUTES) if (folder / name).exists()],
+        }
+        write_json(folder / _TEXT, content)
+
+    @classmethod
+    def load(cls, folder: Path) -> ImputerState:
+        """Read the parts from a model's folder."""
+        from tabsoda.schema.files import load_schema
+        from tabsoda.skips.rule_set import RuleSet
+
+        try:
+            content = json.loads((folder / _TEXT).read_text(encoding="utf-8"))
+            names = content["feature_names"]
+            _refuse_lost_files(folder, content)
+            return cls(
+                load_schema(folder / _SCHEMA) if (folder / _SCHEMA).exists() else None,
+                RuleSet.from_toml(folder / _RULES) if (folder / _RULES).exists() else None,
+                None if names is None else tuple(names),
+                int(content["n_features"]),
+                int(content["n_imputations"]),
+                str(content["skips"]),
+                # Models saved before there was a choice settled nothing.
+                str(content.get("gate_policy", "keep")),
+                RouteModels.load(folder / _ROUTES) if (folder / _ROUTES).exists() else None,
+            )
+        except InputError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"The model file '{folder / _TEXT}' cannot be read",
+                found=f"{type(error).__name__}: {error}",
+                expected="a model as save writes it",
+                next_step="Save the model again, or fit it again",
+            ) from error
+
+
+def _refuse_lost_files(folder: Path, content: dict[str, Any]) -> None:
+    """Raise where a file that was saved is gone: without it codes and skips would be answers."""
+    # Models saved before the files were listed: what they cannot have been without.
+    needed = {_SCHEMA: content["feature_names"] is not None, _RULES: content["skips"] == "mine"}
+    files = content.get("files", [name for name, was_saved in needed.items() if was_saved])
+    for name in files:
+        if not (folder / name).exists():
+            raise InputError(
+                f"The model in '{folder}' is not whole",
+                found=f"no file '{name}'",
+                expected="all files that save wrote",
+                next_step="Copy the whole folder, or save the model again",
+            )

@@ -1,0 +1,396 @@
+"""``TabSODAImputer``: the engine with a scikit-learn face."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from tabsoda.engines import QUALITIES, AnySettings, Engine, fit_engine, settings_for
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
+from tabsoda.imputer.input import read_input, unmasked
+from tabsoda.imputer.parameters import check_parameters, checked_seed, read_rules
+from tabsoda.imputer.run_identity import run_record
+from tabsoda.imputer.sklearn_interface import SklearnImputer
+from tabsoda.progress import Progress
+from tabsoda.results.imputations import Imputations
+from tabsoda.routing.policy import Gates, check_policy
+from tabsoda.routing.route_model import RouteModels
+from tabsoda.schema.schema import Schema
+from tabsoda.skips.review_policy import (
+    ACCEPTED,
+    FROM_MODEL,
+    apply_rules,
+    mine_and_apply,
+)
+from tabsoda.survey import Survey
+
+
+class TabSODAImputer(SklearnImputer):
+    """Imputes missing answers of a survey, and leaves skipped questions alone.
+
+    The paper's variants: TabSODA is a skip mask (or skip codes, or rules) with any preset;
+    TabSODA+SKIP is ``skips="mine"``; TabSODA-N is a preset of the paper with
+    ``settings={"encoding": {"ordinal": "bits"}}``.
+
+    Parameters
+    ----------
+    quality : {"fast", "balanced", "best"}
+        How much time to spend; what each means, and what it costs, is in the documentation.
+    preset : str, optional
+        Other settings to start from than those of a quality: ``"path"`` and ``"nsduh"`` as in
+        the paper, ``"small"`` for the paper's network on a laptop.
+    settings : dict of dict, optional
+        What differs from the quality or preset, such as ``{"training": {"max_steps": 500}}``; see
+        :class:`tabsoda.EngineSettings`, and :class:`tabsoda.PaperSettings` for the presets.
+    description : Schema, path, list of dict, optional
+        What the columns mean; proposed from the data where absent. A plain array is taken as
+        continuous columns.
+    skips : {"given", "mine"}
+        Take skips as given by codes, mask or rules; or mine the rules first.
+    rules : RuleSet or path, optional
+        Routing rules to apply, to new rows too, or their file. Rules that nobody has
+        reviewed are refused.
+    accept_unreviewed : bool
+        Apply rules without a review (``--accept-all`` on the command line); an event names them.
+        Mined rules are never reviewed: ``skips="mine"`` needs no acceptance, but records the same
+        event.
+    gate_policy : {"follow", "keep"}
+        What becomes of questions that hang on a missing answer, where rules are known. "follow":
+        each draw imputes the gate first, and then skips or imputes what hangs on it, by the
+        rules. "keep": whatever is missing is imputed, as in the paper.
+    n_imputations : int
+        Draws that :meth:`impute` makes where it is not told otherwise.
+    random_state : int
+        The same number gives the same imputations, whatever the order of the rows or the size
+        of the blocks they are computed in.
+    device : str
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Attributes
+    ----------
+    engine_ : DefaultEngine or PaperEngine
+    schema_ : Schema or None
+        None for plain arrays.
+    rules_ : RuleSet or None
+    routes_ : RouteModels or None
+        How probable the routes of each gate are; None without rules or with ``"keep"``.
+    settings_ : dict
+        Resolved.
+    history_ : list of dict
+    events_ : EventLog
+    files_ : dict of str to InputFile
+        The rules file, or the files of the model that was loaded.
+
+    Notes
+    -----
+    Skipped cells, and columns in which nobody answered, stay empty in what :meth:`transform`
+    returns: that is the point, but it means that the output may hold NaN. The point estimates of
+    :meth:`transform` are too smooth for standard errors; use the draws of :meth:`impute`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.normal(size=(200, 1)) + 0.1 * generator.normal(size=(200, 3))
+    >>> X[:20, 1] = np.nan
+    >>> imputer = TabSODAImputer(settings={"training": {"max_steps": 20}}, random_state=1)
+    >>> bool(np.isnan(imputer.fit_transform(X)).any())
+    False
+    >>> len(imputer.impute(X, m=2))
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        quality: str = "balanced",
+        preset: str | None = None,
+        settings: dict[str, dict[str, Any]] | None = None,
+        description: Any = None,
+        skips: str = "given",
+        rules: Any = None,
+        accept_unreviewed: bool = False,
+        gate_policy: str = "follow",
+        n_imputations: int = 5,
+        random_state: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.quality = quality
+        self.preset = preset
+        self.settings = settings
+        self.description = description
+        self.skips = skips
+        self.rules = rules
+        self.accept_unreviewed = accept_unreviewed
+        self.gate_policy = gate_policy
+        self.n_imputations = n_imputations
+        self.random_state = random_state
+        self.device = device
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        skip_mask: Any = None,
+        sample_weight: Any = None,
+        checkpoint: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> TabSODAImputer:
+        """Learn from a survey.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey, n_rows x n_columns
+        y : None
+            Ignored.
+        skip_mask : array, frame or path of bool, optional
+            True where a question was not applicable.
+        sample_weight : array, shape (n_rows,), optional
+            Weights of the rows in the loss.
+        checkpoint : path, optional
+            Folder for finished parts of the fit: the same call, made again, goes on from there.
+        progress : callable, optional
+            Called as ``progress(done, total, what)`` while the fit runs.
+        """
+        started = time.perf_counter()
+        given = check_parameters(self)
+        X = unmasked(X)
+        is_named = self._validate(X, reset=True)
+        survey = read_input(X, self.description, skip_mask)
+        survey = self._under_rules(survey, given.rules, progress)
+        if not is_named and not survey.is_array:
+            self._take_names(survey.frame.columns)
+        self.rules_ = survey.rules if self.skips == "mine" else given.rules
+        self.files_, self._rules_from_model = given.files, False
+        self.engine_ = fit_engine(
+            survey.table,
+            self.settings_for(*survey.table.shape),
+            seed=checked_seed(self.random_state),
+            device=self.device,
+            row_weights=sample_weight,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            progress=progress,
+        )
+        self.routes_ = None
+        if self.rules_ is not None and self.gate_policy == "follow":
+            self.routes_ = RouteModels.fit(survey.table, self.rules_)
+        self.schema_ = None if survey.is_array else survey.schema
+        self.settings_ = self.engine_.settings.to_dict()
+        self.history_ = self.engine_.history
+        self.events_ = EventLog([*survey.events, *self.engine_.events])
+        self._fit_seconds = time.perf_counter() - started
+        return self
+
+    def fit_transform(self, X: Any, y: None = None, *, skip_mask: Any = None, **fit: Any) -> Any:
+        """Learn from a survey, and return it with missing cells filled.
+
+        Parameters
+        ----------
+        X, y, skip_mask
+            As in :meth:`fit`; the mask holds for both.
+        **fit
+            ``sample_weight``, ``checkpoint`` and ``progress`` of :meth:`fit`.
+        """
+        return self.fit(X, y, skip_mask=skip_mask, **fit).transform(X, skip_mask=skip_mask)
+
+    def transform(self, X: Any, *, skip_mask: Any = None) -> Any:
+        """Return the table with missing cells filled by ``point("mode")`` of the result.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey
+            Old or new rows of the columns that were fitted.
+        skip_mask : array, frame or path of bool, optional
+
+        Returns
+        -------
+        The same kind of table as ``X``, or as :meth:`set_output` says
+        """
+        return self._as_output(self.impute(X, m=0, skip_mask=skip_mask).point())
+
+    def impute(
+        self,
+        X: Any,
+        m: int | None = None,
+        *,
+        skip_mask: Any = None,
+        checkpoint: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Imputations:
+        """Draw the missing cells ``m`` times, and estimate them once.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey
+            Old or new rows; nothing is fitted again.
+        m : int, optional
+            ``n_imputations`` where absent.
+        skip_mask, progress
+            As in :meth:`fit`.
+        checkpoint : path, optional
+            Folder for finished draws: the same call, made again, does not repeat them.
+        """
+        check_is_fitted(self)
+        X = unmasked(X)
+        self._validate(X, reset=False)
+        survey = self._under_own_rules(read_input(X, self.schema_, skip_mask))
+        return self.impute_survey(survey, m, checkpoint=checkpoint, progress=progress)
+
+    def impute_survey(
+        self,
+        survey: Survey,
+        m: int | None = None,
+        *,
+        occurrences: NDArray[np.int64] | None = None,
+        checkpoint: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Imputations:
+        """Impute a survey whose states are settled, as :meth:`prepare` returns it.
+
+        Parameters
+        ----------
+        survey : Survey
+        m, checkpoint, progress
+            As in :meth:`impute`.
+        occurrences : ndarray of int64, shape (n_rows,), optional
+            How many rows equal to each come before it, where these rows are part of a larger
+            table; draws of equal rows differ by it.
+        """
+        n_draws = self.n_imputations if m is None else m
+        if not isinstance(n_draws, int | np.integer) or n_draws < 0:
+            raise InputError(
+                "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
+            )
+        check_policy(self.gate_policy)
+        started = time.perf_counter()
+        run = run_record(self, survey, int(n_draws), 0.0)
+        decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
+        survey, cells, routing = gates.impute(
+            self.engine_,
+            survey,
+            int(n_draws),
+            progress,
+            decided,
+            checkpoint=checkpoint,
+            occurrences=occurrences,
+        )
+        return Imputations(
+            survey.table,
+            cells,
+            None if survey.is_array else survey.without_rules(),
+            survey.original,
+            self.settings_,
+            self.history_,
+            # The events of the fitted table come again with the imputed one.
+            EventLog(list(dict.fromkeys([*self.events_, *survey.events, *decided]))),
+            routing,
+            replace(run, seconds=self._fit_seconds + time.perf_counter() - started),
+        )
+
+    def prepare(self, X: Any, *, skip_mask: Any = None, progress: Progress | None = None) -> Survey:
+        """Read a table and settle the state of every cell, as :meth:`fit` or :meth:`impute` would.
+
+        What it returns can be given to both, which then repeat nothing.
+
+        Parameters
+        ----------
+        X : array, frame, path or Survey
+        skip_mask, progress
+            As in :meth:`fit`. Before the fit, rules are mined here where ``skips="mine"``.
+        """
+        if hasattr(self, "engine_"):
+            return self._under_own_rules(read_input(X, self.schema_, skip_mask))
+        rules = check_parameters(self).rules
+        return self._under_rules(read_input(X, self.description, skip_mask), rules, progress)
+
+    def use_rules(self, rules: Any, *, accept_unreviewed: bool = False) -> TabSODAImputer:
+        """Impute by other rules from now on; nothing is fitted again.
+
+        Parameters
+        ----------
+        rules : RuleSet or path
+        accept_unreviewed : bool
+            As the parameter of that name.
+        """
+        check_is_fitted(self)
+        given = read_rules(rules, accepted=accept_unreviewed)
+        self.rules_, self._rules_from_model = given.rules, False
+        self.files_ = self.files_ | given.files
+        return self
+
+    def _under_rules(self, survey: Survey, rules: Any, progress: Progress | None) -> Survey:
+        """Apply rules before a fit, or mine them."""
+        if self.skips == "mine":
+            return survey if survey.rules is not None else mine_and_apply(survey, progress)
+        return survey if rules is None else apply_rules(survey, rules)
+
+    def _under_own_rules(self, survey: Survey) -> Survey:
+        """Apply the rules of the fitted model."""
+        if self.rules_ is None:
+            return survey
+        return apply_rules(survey, self.rules_, FROM_MODEL if self._rules_from_model else ACCEPTED)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model to a folder of safetensors and JSON."""
+        check_is_fitted(self)
+        save_imputer(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> TabSODAImputer:
+        """Read a model that :meth:`save` wrote; no code in it is executed.
+
+        Its parameters are such that fitting it again does the same.
+        """
+        engine, state = load_fit(Path(folder), device)
+        imputer = cls(**state.parameters(engine), device=device)
+        imputer._take_fit(engine, state)
+        imputer.files_, imputer._rules_from_model = model_files(Path(folder)), True
+        return imputer
+
+    def resume(self, folder: str | Path) -> TabSODAImputer:
+        """Take over the fit that an imputer of the same parameters saved.
+
+        Parameters
+        ----------
+        folder : path
+            As :meth:`save` wrote it.
+        """
+        given = check_parameters(self)
+        self._take_fit(*load_fit(Path(folder), self.device))
+        self.files_, self._rules_from_model = given.files, False
+        return self
+
+    def _take_fit(self, engine: Engine, state: ImputerState) -> None:
+        self.engine_, self.schema_, self.routes_ = engine, state.schema, state.routes
+        self.rules_ = state.rules
+        self.n_features_in_ = state.n_features
+        if state.feature_names is not None:
+            self._take_names(state.feature_names)
+        self.settings_ = engine.settings.to_dict()
+        self.history_, self.events_ = engine.history, engine.events
+        self._fit_seconds = 0.0
+
+    def settings_for(self, n_rows: int, n_columns: int) -> AnySettings:
+        """Return the settings for a table of this size; raise where some are wrong."""
+        if self.quality not in QUALITIES:
+            raise InputError(
+                "The parameter quality is not known",
+                found=repr(self.quality),
+                expected=f"one of {', '.join(map(repr, QUALITIES))}",
+            )
+        return settings_for(self.preset or self.quality, n_rows, n_columns, self.settings)
+
+    @property
+    def schema(self) -> Schema | None:
+        """The description that was used; None for plain arrays."""
+        check_is_fitted(self)
+        return self.schema_

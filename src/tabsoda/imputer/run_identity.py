@@ -1,0 +1,100 @@
+"""What an imputer states about its runs: options, files, and what makes two runs the same."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda._internal.files import file_hash
+from tabsoda._internal.write_errors import writing_to
+from tabsoda.results.run_record import RunRecord
+
+if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
+    from tabsoda.survey import Survey
+
+
+def run_record(imputer: TabSODAImputer, survey: Survey, n_draws: int, seconds: float) -> RunRecord:
+    """Return how a result comes about, for its manifest.
+
+    Parameters
+    ----------
+    imputer : TabSODAImputer
+        Fitted.
+    survey : Survey
+        As it is imputed, rules applied.
+    n_draws : int
+    seconds : float
+    """
+    options = {"draws": n_draws, "unlisted": survey.unlisted, **imputer_options(imputer)}
+    known = survey.known_skips
+    by_rules = 0 if known is None else int((survey.states.skipped & ~known).sum())
+    # A copy, because fitting the imputer again must not change the model of this result.
+    return RunRecord(options, survey.files | imputer.files_, seconds, by_rules, copy.copy(imputer))
+
+
+def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
+    """Return the parameters that determine the imputations, as plain values.
+
+    Those of the fit are left out where the imputer was loaded: the model's files stand for them.
+    """
+    options: dict[str, Any] = {
+        "seed": int(imputer.random_state),
+        "gate_policy": imputer.gate_policy,
+        "accept_unreviewed": bool(imputer.accept_unreviewed),
+    }
+    if "model" in getattr(imputer, "files_", {}):
+        return options
+    return options | {
+        "quality": None if imputer.preset else imputer.quality,
+        "preset": imputer.preset,
+        "settings": imputer.settings or {},
+        "skips": imputer.skips,
+    }
+
+
+def imputer_identity(imputer: TabSODAImputer) -> dict[str, Any]:
+    """Return what makes two imputers impute the same, as plain values.
+
+    Hashes of the model's files where it is fitted; else the parameters, with the contents of the
+    description and the rules.
+    """
+    if hasattr(imputer, "engine_"):
+        with tempfile.TemporaryDirectory() as place:
+            with writing_to(Path(place)):
+                imputer.save(place)
+            files = sorted(path for path in Path(place).iterdir() if path.is_file())
+            return {f"model {path.name}": file_hash(path) for path in files}
+    options = imputer_options(imputer)
+    texts = {
+        "description": _description_text(imputer.description),
+        "rules": _rules_text(imputer.rules),
+    }
+    return {
+        name: value if isinstance(value, int | str | None) else repr(value)
+        for name, value in (options | texts).items()
+    }
+
+
+def _description_text(description: Any) -> str | None:
+    if description is None:
+        return None
+    if isinstance(description, str | Path):
+        return file_hash(Path(description))
+    if hasattr(description, "questions"):
+        from tabsoda.schema.toml_form import format_toml
+
+        return format_toml(description)
+    return str(description)
+
+
+def _rules_text(rules: Any) -> str | None:
+    if rules is None:
+        return None
+    if isinstance(rules, str | Path):
+        return file_hash(Path(rules))
+    from tabsoda.skips.rule_files import dump_rules
+
+    return dump_rules(rules)

@@ -1,0 +1,141 @@
+"""How much work each stage of the paper's engine is, counted before it starts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from tabsoda._internal.threads import Threads
+from tabsoda.cost.estimate import WorkPlan
+from tabsoda.cost.table_size import TableSize, count_coordinates
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.schema.column import Column
+
+Counts = tuple[float, ...]
+# The report hides answers of so many respondents, and estimates numbers for fewer.
+_REPORT_ROWS = (2000, 500)
+
+
+def work_plan(
+    size: TableSize,
+    settings: PaperSettings,
+    n_draws: int,
+    *,
+    fits: bool = True,
+    follows: bool = False,
+) -> WorkPlan:
+    """Count the work of a run.
+
+    Parameters
+    ----------
+    size : TableSize
+    settings : PaperSettings
+    n_draws : int
+    fits : bool
+        Whether a model is fitted first.
+    follows : bool
+        Whether draws follow rules: rows that depend on a missing gate are then drawn separately.
+    """
+    parts = 2 if follows else 1
+    passes = float(passes_per_chain(settings))
+    one_draw = _pass(size, settings, parts * passes, passes * size.incomplete_rows)
+    stages: dict[str, Counts] = {
+        "reading": (1.0, float(size.cells)),
+        "answering": _answering(size, settings, parts, fits),
+        "drawing": _times(n_draws, one_draw),
+        "writing": (1.0, float(size.cells * (n_draws + 2))),
+        "reporting": (1.0, float(size.columns), float(size.cells), n_draws * size.n_missing),
+    }
+    if fits:
+        stages["training"] = _training(size, settings)
+        stages["completing"] = (0.0, 0.0, 0.0, 0.0, float(size.cells), 1.0)
+    batch = min(size.rows, settings.training.batch_size)
+    kept = settings.backbone.width * float(batch)
+    kept += 4.0 * network_weights(size.coordinates, settings)
+    encoded = size.rows * (size.coordinates + float(size.widths.sum()))
+    memory = (1.0, float(size.cells), encoded, kept, 0.0, n_draws * size.n_missing)
+    return WorkPlan(stages, memory, size.cells)
+
+
+def _times(factor: float, counts: Counts) -> Counts:
+    return tuple(factor * count for count in counts)
+
+
+def _pass(size: TableSize, settings: PaperSettings, calls: float, rows: float) -> Counts:
+    """Count calls of the network, cells read and products; no tokens are compared."""
+    products = network_weights(size.coordinates, settings)
+    return calls, rows * size.columns, 2.0 * rows * products, 0.0
+
+
+def _training(size: TableSize, settings: PaperSettings) -> Counts:
+    """Count as :func:`_pass` does; a step with gradients is three passes."""
+    steps = training_steps(settings, size.rows)
+    rows = size.rows / math.ceil(size.rows / settings.training.batch_size)
+    passes = 2 if settings.training.low_noise_pass else 1
+    calls, cells, products, pairs = _pass(size, settings, 1.0, rows)
+    return _times(settings.em.rounds * steps * passes, (calls, cells, 3.0 * products, pairs))
+
+
+def _answering(size: TableSize, settings: PaperSettings, parts: int, fits: bool) -> Counts:
+    """Count the E-steps, the point estimates and the estimates for the report."""
+    passes = 1.0
+    if settings.sampler.point == "chains":
+        passes = float(settings.sampler.chains * passes_per_chain(settings))
+    asked = [float(size.incomplete_rows)] * (parts + (settings.em.rounds if fits else 0))
+    asked += [float(min(size.rows, n)) for n in _REPORT_ROWS]
+    calls = passes * sum(math.ceil(rows / settings.sampler.block_rows) for rows in asked)
+    # Rows are asked for once, in however many parts.
+    rows = sum(asked) - (parts - 1) * size.incomplete_rows
+    columns = float(size.columns * len(asked))
+    return (*_pass(size, settings, calls, passes * rows), 0.0, columns)
+
+
+def step_operations(settings: PaperSettings, columns: Sequence[Column], n_rows: int) -> float:
+    """Count the operations of one training step."""
+    rows = min(n_rows, settings.training.batch_size)
+    return 6.0 * rows * network_weights(count_coordinates(columns), settings)
+
+
+def planned_threads(
+    settings: PaperSettings, columns: Sequence[Column], n_rows: int, device: torch.device
+) -> Threads:
+    """Plan the threads for a table; a GPU leaves the CPU little to do."""
+    on_cpu = device.type == "cpu"
+    return Threads.planned(step_operations(settings, columns, n_rows) if on_cpu else 0.0)
+
+
+def network_weights(n_coordinates: int, settings: PaperSettings) -> int:
+    """Count the products per row of one pass through the network."""
+    width, backbone = settings.backbone.width, settings.backbone
+    inputs = n_coordinates * (1 + backbone.sees_visible + backbone.sees_skips)
+    return width * inputs + 8 * width**2 + width * n_coordinates
+
+
+def passes_per_chain(settings: PaperSettings) -> int:
+    """Count the network passes of one reverse process: two per step, one for the last.
+
+    Examples
+    --------
+    >>> passes_per_chain(PaperSettings.preset("path"))
+    393
+    """
+    sampler = settings.sampler
+    return 2 * (sampler.steps - 1) * sampler.refresh_cycles + 1
+
+
+def training_steps(settings: PaperSettings, n_rows: int) -> int:
+    """Count the training steps of one round, at most: training may stop early.
+
+    Examples
+    --------
+    >>> training_steps(PaperSettings.preset("small"), 2000)
+    1500
+    """
+    training = settings.training
+    steps_per_pass = math.ceil(n_rows / training.batch_size)
+    steps = (
+        training.max_epochs * steps_per_pass * math.ceil(training.min_epoch_steps / steps_per_pass)
+    )
+    return steps if training.max_steps is None else min(steps, training.max_steps)

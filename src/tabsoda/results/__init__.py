@@ -1,0 +1,9 @@
+"""Stage 7, imputations: the observed table once, plus the imputed cells of every draw.
+
+Input: draws of the missing cells. Output: completed tables, point estimates.
+"""
+
+from tabsoda.imputed_cells import ImputedCells
+from tabsoda.results.imputations import Imputations
+
+__all__ = ["Imputations", "ImputedCells"]

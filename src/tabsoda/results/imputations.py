@@ -1,0 +1,335 @@
+"""The result of imputing: observed answers once, imputed cells per draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.imputed_cells import ImputedCells
+from tabsoda.results.integer_types import fit_integer_types
+from tabsoda.results.restore import restore
+from tabsoda.results.run_record import RunRecord
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.schema.column import ColumnRole
+from tabsoda.survey import Survey
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    from tabsoda.analysis.groups import PooledGroups
+    from tabsoda.analysis.pooled import PooledEstimates
+    from tabsoda.imputer import TabSODAImputer
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Imputations:
+    """A survey with its missing answers imputed, once as a point estimate and ``m`` times as draws.
+
+    Attributes
+    ----------
+    table : CodedTable
+        The answers and states that were imputed from.
+    cells : ImputedCells
+    survey : Survey or None
+        Where the table came from; None when it came from a plain array.
+    original : frame, array or None
+        The data frame or array that was put in, whose kind, index and types come back; None for a
+        file or an array of float64.
+    settings : dict
+        Resolved settings of the run.
+    history : list of dict
+        Losses and movement of the imputed table, one entry per round.
+    events : EventLog
+    routing : RoutingRecord or None
+        How missing gates and what hangs on them were settled; None where there are no rules.
+    run : RunRecord or None
+        Options, files and imputer of the run, for :meth:`save`; None where cells were given.
+    """
+
+    table: CodedTable
+    cells: ImputedCells
+    survey: Survey | None = None
+    original: Any = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    events: EventLog = field(default_factory=EventLog)
+    routing: RoutingRecord | None = None
+    run: RunRecord | None = None
+
+    def __post_init__(self) -> None:
+        # Here and not when tables are restored, so that values and completed tables agree.
+        cells = fit_integer_types(self.cells, self.table, self.survey, self.original, self.events)
+        object.__setattr__(self, "cells", cells)
+
+    def __len__(self) -> int:
+        return self.cells.draws.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.complete(number) for number in range(1, len(self) + 1))
+
+    def values(self, number: int) -> Values:
+        """Return draw ``number`` (from 1) as coded values, NaN at skips; shape (n, d)."""
+        whole = isinstance(number, int | np.integer)
+        if not whole or not 1 <= number <= len(self):
+            raise InputError(
+                "There is no such imputation",
+                found=str(number),
+                expected=f"a whole number from 1 to {len(self)}" if len(self) else "none was drawn",
+            )
+        return self._filled(self.cells.draws[number - 1])
+
+    def point_values(self, ordinal: str = "mode") -> Values:
+        """Return the point estimate as coded values, NaN at skips; shape (n, d).
+
+        Parameters
+        ----------
+        ordinal : {"mode", "median"}
+            As in :meth:`point`.
+        """
+        if ordinal not in ("mode", "median"):
+            raise InputError(
+                "There is no such point estimate",
+                found=repr(ordinal),
+                expected="'mode' (levels by mode, numbers by mean) or 'median' (ordinals and"
+                " numbers by median)",
+            )
+        return self._filled(self.cells.mode if ordinal == "mode" else self.cells.median)
+
+    def skipped_in(self, number: int) -> NDArray[np.bool_]:
+        """Return what is skipped in draw ``number`` (from 1), shape (n, d).
+
+        The skips of the table, and the missing cells that the drawn answer of a gate leads past.
+        """
+        return self.table.states.skipped | self._newly_skipped(self.values(number))
+
+    def complete(self, number: int | str, *, include_observed: bool = False) -> Any:
+        """Return draw ``number`` (from 1) as a table of the kind that was put in.
+
+        Parameters
+        ----------
+        number : int or "long"
+            ``"long"`` stacks all draws in one polars table with ``.imp`` and ``.id`` (the row),
+            as R's mice has it.
+        include_observed : bool
+            In the long table, put what was imputed first, as number 0.
+        """
+        if isinstance(number, str) and number == "long":
+            from tabsoda.results.stacking import long_table
+
+            return long_table(self, include_observed=include_observed)
+        return self._restored(self.values(number))  # type: ignore[arg-type]
+
+    def apply(self, analysis: Callable[[Any], Any]) -> list[Any]:
+        """Call a function with every completed table, and return what it gives.
+
+        In these tables every cell without an answer is blank: the code of a skip, such as -1, is
+        no number to calculate with.
+
+        Parameters
+        ----------
+        analysis : callable
+            Takes one table, of the kind that was put in.
+        """
+        from tabsoda.results.stacking import without_codes
+
+        numbers = range(1, len(self) + 1)
+        return [analysis(self._as_put_in(without_codes(self, number))) for number in numbers]
+
+    def pool(
+        self,
+        model: str | Callable[[Any], Any],
+        *,
+        family: str = "gaussian",
+        weights: Any = None,
+        where: Any = None,
+        exponentiate: bool = False,
+    ) -> PooledEstimates:
+        """Analyse every draw and pool the results by Rubin's rules.
+
+        Parameters
+        ----------
+        model : str or callable
+            A formula, such as ``"income ~ age + C(region)"`` (see
+            :func:`tabsoda.analysis.pooled_model`); or a function that takes a completed table
+            and returns a fitted model, or a pair of estimates and variances.
+        family : {"gaussian", "binomial", "poisson"}
+            For a formula, as are the parameters below.
+        weights : str, array or ReplicateWeights, optional
+        where : str or array of bool, optional
+            A subset, such as ``"age >= 18 and sex == 2"``.
+        exponentiate : bool
+            Show odds ratios or rate ratios.
+        """
+        from tabsoda.analysis import pool, pooled_model
+
+        if isinstance(model, str):
+            return pooled_model(
+                self, model, family=family, weights=weights, where=where, exponentiate=exponentiate
+            )
+        if weights is not None or where is not None or exponentiate:
+            raise InputError(
+                "Weights, where and exponentiate are for formulas",
+                next_step="Let the function use them: its table has all columns of the survey",
+            )
+        pooled = pool(self.apply(model))
+        if np.isfinite(pooled.complete_df):
+            return pooled
+        # A function need not say how many respondents it used: all of them at most.
+        df = max(self.table.shape[0] - len(pooled.names), 1)
+        return replace(pooled, complete_df=float(df))
+
+    def pool_by(self, by: str, formula: str, **options: Any) -> PooledGroups:
+        """Fit a model in every group of respondents and pool; a mapping from level to estimates.
+
+        Parameters
+        ----------
+        by : str
+            A categorical question, or a column of few values; groups are formed in every draw.
+        formula : str
+        **options
+            As in :meth:`pool`. For means, shares and tables see :func:`tabsoda.analysis.pooled_by`.
+        """
+        from tabsoda.analysis import pooled_by, pooled_model
+
+        return pooled_by(self, by, pooled_model, formula, **options)
+
+    def export(self, to: str, folder: str | Path, *, force: bool = False) -> list[Path]:
+        """Write all draws for another program; see :func:`tabsoda.exchange.export`.
+
+        Parameters
+        ----------
+        to : {"stata", "r", "spss", "sas", "csv", "parquet"}
+        folder : str or Path
+        force : bool
+            Overwrite an earlier export.
+        """
+        from tabsoda.exchange import export
+
+        return export(self, to, folder, force=force)
+
+    def save(
+        self, folder: str | Path, *, report: bool = False, force: bool = False
+    ) -> dict[str, Any]:
+        """Write what ``tabsoda impute`` writes; return the manifest.
+
+        All tables, the fitted model, the settings and the manifest; :func:`tabsoda.load_result`
+        reads them back.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made where it does not exist; must be empty otherwise.
+        report : bool
+            Write report.html and report.json, too.
+        force : bool
+            Overwrite an earlier result. Files that no run has written are never overwritten.
+        """
+        from tabsoda.results.saving import save_result
+
+        return save_result(self, folder, report=report, force=force)
+
+    def as_read(self) -> Imputations:
+        """Return the same result with its completed tables as polars frames."""
+        if self.original is None:
+            return self
+        return replace(self, original=None, events=EventLog([*self.events]))
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        imputer: TabSODAImputer | None = None,
+        strata: Iterable[str] = (),
+        suppress_below: int = 0,
+    ) -> dict[str, Any]:
+        """Write a page about the result, and its summary as JSON beside it; return the summary.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ``.html``.
+        imputer : TabSODAImputer, optional
+            Adds rules, routing and calibration. The one the result came from where absent.
+        strata : iterable of str
+            Columns whose groups are compared as well.
+        suppress_below : int
+            Withhold counts below this, for a report that is published.
+        """
+        from tabsoda.report.report import write_report
+        from tabsoda.results.manifest import result_manifest
+
+        if imputer is None and self.run is not None:
+            imputer = self.run.imputer
+        return write_report(
+            self,
+            path,
+            manifest=None if self.run is None else result_manifest(self, {}),
+            imputer=imputer,
+            strata=strata,
+            suppress_below=suppress_below,
+        )
+
+    def _repr_html_(self) -> str:
+        from tabsoda._internal.notebook import imputations_html
+
+        return imputations_html(self)
+
+    @property
+    def weights(self) -> Any:
+        """The columns described as weights, as a polars frame; None without a survey."""
+        if self.survey is None:
+            return None
+        columns = self.survey.schema.of_role(ColumnRole.WEIGHT)
+        return self.survey.frame.select([column.name for column in columns])
+
+    def point(self, ordinal: str = "mode") -> Any:
+        """Return the point estimate as a table of the kind that was put in.
+
+        Parameters
+        ----------
+        ordinal : {"mode", "median"}
+            ``"mode"``: the most probable level, which is right most often; numbers by their mean,
+            which has the least squared error. ``"median"``: ordinals and numbers by their median,
+            which is closest on average; a number that is most likely 0 is 0. Nominals are the same
+            in both.
+        """
+        return self._restored(self.point_values(ordinal))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many cells were imputed, by column; some may be skipped in some draws."""
+        counts = np.bincount(self.cells.positions, minlength=self.table.shape[1])
+        return {name: int(count) for name, count in zip(self.table.names, counts, strict=True)}
+
+    def _restored(self, values: Values) -> Any:
+        skipped = self._newly_skipped(values)
+        return self._as_put_in(restore(values, self.table, self.survey, skipped))
+
+    def _as_put_in(self, table: Any) -> Any:
+        if self.original is None:
+            return table
+        if isinstance(self.original, np.ndarray):
+            values = table if self.survey is None else table.to_numpy()
+            is_widened = values.dtype.kind == "f" and self.original.dtype.kind in "iu"
+            return values if is_widened else values.astype(self.original.dtype)
+        from tabsoda.reading.frames import like_input
+
+        return like_input(table, self.original)
+
+    def _newly_skipped(self, values: Values) -> NDArray[np.bool_]:
+        """Return the imputed cells that hold no answer: those that a drawn gate leads past."""
+        cells = np.zeros(values.shape, dtype=bool)
+        cells[self.cells.rows, self.cells.positions] = True
+        return cells & np.isnan(values)
+
+    def _filled(self, imputed: Values) -> Values:
+        values = self.table.values.copy()
+        values[self.cells.rows, self.cells.positions] = imputed
+        return values

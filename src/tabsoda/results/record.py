@@ -1,0 +1,200 @@
+"""A result on disk, so that it can be read back: what was observed, why not, and every draw.
+
+Input: a result. Output: a folder of Parquet, TOML and JSON, and the same result from it again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tabsoda._internal.files import write_json, write_parquet
+from tabsoda.events import Event, EventLog
+from tabsoda.imputed_cells import ImputedCells
+from tabsoda.results.imputations import Imputations
+from tabsoda.results.run_record import RunRecord
+from tabsoda.routing.record import RoutingRecord
+from tabsoda.schema.files import load_schema, save_schema
+from tabsoda.states.cell_states import REASONS, CellStates
+from tabsoda.survey import Survey
+from tabsoda.table import CodedTable
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+# Grows when a record can no longer be read by what was written for the one before.
+RECORD_FORMAT = 1
+# 0 stands for an answer, as in CellStates.reasons.
+_REASON_NAMES = ("answered", *(reason.value for reason in REASONS))
+
+
+def write_record(result: Imputations, folder: Path) -> None:
+    """Write a result that came from a survey to an existing, empty folder.
+
+    The files: those of :func:`record_tables`, ``survey.toml`` and ``record.json``.
+    """
+    for name, table in record_tables(result).items():
+        write_parquet(folder / f"{name}.parquet", table)
+    survey = _required(result)
+    save_schema(survey.schema, folder / "survey.toml")
+    write_json(
+        folder / "record.json",
+        {
+            "format": RECORD_FORMAT,
+            "source": survey.source,
+            "questions": list(result.table.names),
+            "settings": result.settings,
+            "history": result.history,
+            "events": result.events.to_dicts(),
+            "survey_events": survey.events.to_dicts(),
+            "routing": None if result.routing is None else result.routing.to_dict(),
+        },
+    )
+
+
+def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataFrame]:
+    """Return the tables of a record, or of the part of one that starts at a row.
+
+    ``observed`` (the survey's values as published), ``letters`` (the lettered missings beside
+    them, where there are any), ``coded`` (answers as numbers), ``reasons`` (why a cell holds no
+    answer) and ``cells`` (one row an imputed cell: row and column from 0, mode, median, every
+    draw).
+    """
+    import polars as pl
+
+    survey, table = _required(result), result.table
+    tables = {
+        "observed": survey.frame,
+        "coded": pl.DataFrame(table.values, schema=list(table.names)),
+        "reasons": _reasons_frame(table.states),
+        "cells": _cells_frame(result.cells, first_row),
+    }
+    if survey.tags:
+        # As lists: polars guesses the type of an object array by its first element, None or not.
+        letters = {name: tag.tolist() for name, tag in survey.tags.items()}
+        tables["letters"] = pl.DataFrame(letters, schema=dict.fromkeys(letters, pl.String))
+    return tables
+
+
+def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
+    """Read what :func:`write_record` wrote, or a record whose tables are folders of parts.
+
+    Parameters
+    ----------
+    folder : Path
+    run : RunRecord, optional
+        How the result came about.
+    """
+    content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    schema = load_schema(folder / "survey.toml")
+    letters = _read(folder, "letters")
+    tags = {} if letters is None else _read_tags(letters)
+    names = tuple(content["questions"])
+    frame, reasons, coded, cells = (
+        _required_table(folder, name) for name in ("observed", "reasons", "coded", "cells")
+    )
+    values = coded.select(names).to_numpy().copy()
+    table = CodedTable(
+        tuple(schema[name] for name in names), values, _states(reasons.select(names), names)
+    )
+    survey_events = _read_events(content["survey_events"])
+    survey = Survey(frame, schema, table, tags, survey_events, content["source"])
+    result = Imputations(
+        table,
+        _cells(cells),
+        survey,
+        settings=content["settings"],
+        history=content["history"],
+        routing=RoutingRecord.from_dict(content["routing"]) if content.get("routing") else None,
+        run=run,
+    )
+    # What was decided when the result was made, and not a second time now.
+    result.events.events[:] = _read_events(content["events"])
+    return result
+
+
+def _required(result: Imputations) -> Survey:
+    if result.survey is None:
+        raise TypeError("only a result that came from a survey can be recorded")
+    return result.survey
+
+
+def _read(folder: Path, name: str) -> pl.DataFrame | None:
+    """Read a table that is a file, or a folder of files; None where it is neither."""
+    import polars as pl
+
+    if (folder / name).is_dir():
+        return pl.concat(pl.read_parquet(path) for path in sorted((folder / name).iterdir()))
+    path = folder / f"{name}.parquet"
+    return pl.read_parquet(path) if path.exists() else None
+
+
+def _required_table(folder: Path, name: str) -> pl.DataFrame:
+    table = _read(folder, name)
+    if table is None:
+        raise FileNotFoundError(f"no {name}.parquet")
+    return table
+
+
+def _reasons_frame(states: CellStates) -> pl.DataFrame:
+    import polars as pl
+
+    kinds = pl.Enum(_REASON_NAMES)
+    codes = list(range(len(_REASON_NAMES)))
+    return pl.DataFrame(
+        {
+            name: pl.Series(states.reasons[:, position]).replace_strict(
+                codes, list(_REASON_NAMES), return_dtype=kinds
+            )
+            for position, name in enumerate(states.names)
+        }
+    )
+
+
+def _states(frame: pl.DataFrame, names: tuple[str, ...]) -> CellStates:
+    import polars as pl
+
+    code_of = {name: code for code, name in enumerate(_REASON_NAMES)}
+    reasons = np.column_stack(
+        [
+            frame[name].cast(pl.String).replace_strict(code_of, return_dtype=pl.UInt8)
+            for name in names
+        ]
+    )
+    return CellStates.from_masks(reasons == 0, reasons == code_of["skip"], names, reasons)
+
+
+def _cells_frame(cells: ImputedCells, first_row: int) -> pl.DataFrame:
+    import polars as pl
+
+    columns: dict[str, NDArray[Any]] = {
+        "row": cells.rows + first_row,
+        "column": cells.positions,
+        "mode": cells.mode,
+        "median": cells.median,
+    }
+    columns |= {f"draw_{number}": draw for number, draw in enumerate(cells.draws, 1)}
+    return pl.DataFrame(columns)
+
+
+def _cells(frame: pl.DataFrame) -> ImputedCells:
+    drawn = frame.columns[4:]
+    draws = np.empty((len(drawn), frame.height))
+    for number, name in enumerate(drawn):
+        draws[number] = frame[name].to_numpy()
+    rows, positions, mode, median = (
+        frame[name].to_numpy().copy() for name in ("row", "column", "mode", "median")
+    )
+    return ImputedCells(rows, positions, draws, mode, median)
+
+
+def _read_tags(frame: pl.DataFrame) -> dict[str, NDArray[np.object_]]:
+    return {series.name: np.array(series.to_list(), dtype=object) for series in frame}
+
+
+def _read_events(entries: list[dict[str, Any]]) -> EventLog:
+    return EventLog([Event(**entry) for entry in entries])

@@ -1,0 +1,83 @@
+"""Writing a result to a folder, as :func:`tabsoda.load_result` reads it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tabsoda._internal.files import file_hash, write_json
+from tabsoda._internal.write_errors import writing_to
+from tabsoda.errors import InputError
+from tabsoda.results.manifest import result_manifest
+from tabsoda.results.result_tables import write_tables
+from tabsoda.results.run_folder import CHECKPOINT, WRITING, check_folder
+
+if TYPE_CHECKING:
+    from tabsoda.results.imputations import Imputations
+
+
+def save_result(
+    result: Imputations, folder: str | Path, *, report: bool, force: bool
+) -> dict[str, Any]:
+    """Check that the folder is free, and write the result; see :meth:`Imputations.save`."""
+    if result.survey is None:
+        raise InputError(
+            "A result of a plain array cannot be saved",
+            expected="a result of a survey, a data frame or a file",
+            next_step="Impute a data frame, or save the arrays that complete() returns",
+        )
+    folder = Path(folder)
+    files = [] if result.run is None else [one.path for one in result.run.files.values()]
+    check_folder(folder, files, {}, force=force)
+    manifest = write_result(result, folder)
+    if report:
+        from tabsoda.report.report import PAGE, write_report
+
+        imputer = None if result.run is None else result.run.imputer
+        write_report(result, folder / PAGE, manifest=manifest, imputer=imputer)
+    return manifest
+
+
+def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
+    """Write everything aside, move it into place, the manifest last; return the manifest.
+
+    A folder with a manifest is therefore complete.
+
+    Parameters
+    ----------
+    result : Imputations
+        Of a survey.
+    folder : Path
+        Belongs to this result; see :func:`tabsoda.results.run_folder.check_folder`.
+    """
+    work = folder / WRITING
+    shutil.rmtree(work, ignore_errors=True)
+    try:
+        with writing_to(folder):
+            write_tables(result.as_read(), work)
+            if result.run is not None and result.run.imputer is not None:
+                result.run.imputer.save(work / "model")
+            hashes = {
+                str(path.relative_to(work)): file_hash(path)
+                for path in sorted(work.rglob("*"))
+                if path.is_file()
+            }
+            manifest = result_manifest(result, hashes)
+            _move(work, folder)
+            write_json(folder / "manifest.json", manifest)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    return manifest
+
+
+def _move(work: Path, folder: Path) -> None:
+    """Put finished files in place; without the manifest the folder still counts as unfinished."""
+    for stale in ("manifest.json", "report.html", "report.json"):
+        (folder / stale).unlink(missing_ok=True)
+    for path in sorted(work.iterdir()):
+        target = folder / path.name
+        if target.is_dir():
+            shutil.rmtree(target)
+        path.replace(target)

@@ -1,0 +1,275 @@
+"""Settling one draw: which way each missing gate leads, and what is skipped then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.routing.choosing import Choose
+from tabsoda.routing.record import add_counts
+from tabsoda.routing.route_model import RouteModels
+from tabsoda.routing.routes import gate_routes, sorted_descendants
+from tabsoda.routing.unresolved import Unresolved, holds_once_filled
+from tabsoda.skips.forward import was_asked
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.rules import Condition, SkipRule
+from tabsoda.states.cell_states import CellState
+from tabsoda.table import CodedTable
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A table whose routing is settled, before its answers are drawn.
+
+    Attributes
+    ----------
+    table : CodedTable
+        Followers skipped or missing; gates answered where their route has one answer only.
+    routes : ndarray of int64, shape (n_rows, n_columns)
+        The route each missing gate takes; -1 elsewhere.
+    stuck : dict of (int, int) to str
+        The first gate of a row, by row and column, every answer of which leads past a question
+        that was asked, and a rule that says so.
+    counts : Counter of (rule, kind)
+        See :class:`~tabsoda.routing.record.RoutingRecord`.
+    """
+
+    table: CodedTable
+    routes: NDArray[np.int64]
+    stuck: dict[tuple[int, int], str]
+    counts: Counter[tuple[str, str]]
+
+
+class RouteSampler:
+    """Settles draws of one table, one after the other.
+
+    Parameters
+    ----------
+    table : CodedTable
+        The rows concerned, with the rules applied.
+    unresolved : Unresolved
+        Of the same rows.
+    rules : RuleSet
+    models : RouteModels
+    filled : ndarray of bool, shape (n_rows, n_columns)
+        Cells that are imputed where they are missing.
+    """
+
+    def __init__(
+        self,
+        table: CodedTable,
+        unresolved: Unresolved,
+        rules: RuleSet,
+        models: RouteModels,
+        filled: Mask,
+    ) -> None:
+        self.table, self.unresolved, self.models, self._filled = table, unresolved, models, filled
+        self.gate_routes = gate_routes(rules, table)
+        self._asked = was_asked(table.states)
+        self._place = {name: position for position, name in enumerate(table.names)}
+        self._rules: dict[int, list[SkipRule]] = {}
+        for rule in rules.active:
+            self._rules.setdefault(self._place[rule.target], []).append(rule)
+        # Columns of a rule set are in questionnaire order, whatever the order of the table.
+        self._order = [self._place[column.name] for column in rules.columns]
+        self._below = sorted_descendants(rules, table)
+        reasons = models.reasons
+        self._free = reasons.free_cells(table.states, self._below)
+        self._silent = {
+            gate: reasons.says_nothing(table.states, gate, targets)
+            for gate, targets in self._below.items()
+        }
+        # Unanswered cells that a route may skip: blanks, and refusals that followed a refusal.
+        self._open = ~self._asked | (self._free & filled)
+        self._features = models.predictors.of_table(table, self.gate_routes)
+
+    def settle(self, choose: Choose) -> Settled:
+        """Go forward through the questionnaire and choose routes of gates; skip what they pass.
+
+        What a route leads past is skipped at once, to the end of the questionnaire, so that the
+        next gate is chosen with all of it known.
+        """
+        values, states = self.table.values.copy(), self.table.states.states.copy()
+        features = self._features.copy()
+        taken = np.full(self.table.shape, -1, dtype=np.int64)
+        counts: Counter[tuple[str, str]] = Counter()
+        stuck: dict[tuple[int, int], str] = {}
+        stuck_rows = np.zeros(self.table.shape[0], dtype=bool)
+        everybody = np.arange(self.table.shape[0])
+        self._follow(everybody, self._order, values, states, counts)
+        for position in self._order:
+            if position not in self.gate_routes:
+                continue
+            was_missing = self.table.states.missing[:, position]
+            skipped = np.flatnonzero(was_missing & (states[:, position] == CellState.SKIPPED))
+            self.models.predictors.settle(features, skipped, position, np.full(skipped.size, -1))
+            still = states[:, position] == CellState.MISSING
+            rows = np.flatnonzero(still & self.unresolved.gates[:, position])
+            if not rows.size:
+                continue
+            odds = self.models.probabilities(features[rows], position)
+            broken, left = self._consequences(rows, position, values, states)
+            n_broken = np.sum(list(broken.values()), axis=0, initial=0)
+            free = _least(n_broken, left)
+            odds = np.where(free, odds, 0.0)
+            route = choose(odds / odds.sum(axis=1, keepdims=True), position, rows)
+            for name, leads_past in broken.items():
+                add_counts(counts, name, "ruled_out", (leads_past & ~free).any(axis=1).sum())
+            # What follows a gate that is stuck is not worth telling: it is settled anew without.
+            for at in np.flatnonzero((n_broken.min(axis=1) > 0) & ~stuck_rows[rows]):
+                names = [name for name, leads_past in broken.items() if leads_past[at, route[at]]]
+                stuck[int(rows[at]), position] = names[0]
+                stuck_rows[rows[at]] = True
+            taken[rows, position] = route
+            values[rows, position] = self.gate_routes[position].examples[route]
+            states[rows, position] = CellState.ANSWERED
+            followed = states[rows]
+            self._follow(rows, self._below[position], values[rows], followed, counts)
+            states[rows] = followed
+            self.models.predictors.settle(features, rows, position, route)
+        self._count_kept(values, states, counts)
+        return Settled(self._table(values, states, taken), taken, stuck, counts)
+
+    def _holds(
+        self,
+        condition: Condition,
+        rows: NDArray[np.int64],
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+    ) -> Mask:
+        gate = self._place[condition.column]
+        reasons = self.table.states.reasons[rows, gate]
+        return holds_once_filled(
+            condition,
+            self.table.columns[gate],
+            values[:, gate],
+            states[:, gate],
+            reasons,
+            self._filled[rows, gate],
+        )
+
+    def _consequences(
+        self,
+        rows: NDArray[np.int64],
+        position: int,
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+    ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
+        """Say where the routes of a gate lead, to the end: a skipped follower can be a gate itself.
+
+        Returns
+        -------
+        broken : dict of str to ndarray of bool, shape (n_rows, n_routes)
+            By rule, where a route leads past a question that was asked. What is led past before the
+            gate is settled and by every route is not counted, nor what was asked because the gate
+            was refused.
+        left : ndarray of int64, shape (n_rows, n_routes)
+            Skips known from codes or a mask that a route leaves without a reason. A refusal of
+            the gate is a reason.
+        """
+        examples, below = self.gate_routes[position].examples, self._below[position]
+        silent = self._silent[position][rows]
+        before, _ = self._follow(rows, below, values[rows], states[rows], silent=silent)
+        broken = {name: np.zeros((rows.size, examples.size), dtype=bool) for name in before}
+        left = np.zeros((rows.size, examples.size), dtype=np.int64)
+        for route, example in enumerate(examples):
+            tried, trial = values[rows], states[rows]
+            tried[:, position], trial[:, position] = example, CellState.ANSWERED
+            fired, left[:, route] = self._follow(rows, below, tried, trial, silent=silent)
+            for name, leads_past in fired.items():
+                broken[name][:, route] = leads_past
+        for name, leads_past in broken.items():
+            # A rule that fires on a blank follower is silent where a route skips the follower.
+            leads_past &= ~(before[name] & leads_past.all(axis=1))[:, None]
+        return broken, left
+
+    def _follow(
+        self,
+        rows: NDArray[np.int64],
+        targets: Sequence[int],
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+        counts: Counter[tuple[str, str]] | None = None,
+        silent: Mask | None = None,
+    ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
+        """Follow the rules forward and mark in ``states`` what they skip.
+
+        Parameters
+        ----------
+        rows, targets
+            Where, and in which columns.
+        values, states : ndarray, shape (n_rows, n_columns)
+            Of these rows.
+        counts : Counter, optional
+            Receives what each rule skips.
+        silent : ndarray of bool, shape (n_rows, n_targets), optional
+            Cells that are not to be counted in what is returned.
+
+        Returns
+        -------
+        fired : dict of str to ndarray of bool, shape (n_rows,)
+            By rule, where it leads past a question that was asked.
+        unexplained : ndarray of int64, shape (n_rows,)
+            Known skips that no rule explains.
+        """
+        fired = {}
+        unexplained = np.zeros(rows.size, dtype=np.int64)
+        for place, target in enumerate(targets):
+            speaks = np.ones(rows.size, dtype=bool) if silent is None else ~silent[:, place]
+            binding = self._asked[rows, target] & speaks
+            may_skip = self._open[rows, target]
+            reason = np.zeros(rows.size, dtype=bool)
+            for rule in self._rules.get(target, ()):
+                fires = rule.fires_where(lambda c: self._holds(c, rows, values, states))
+                newly = fires & may_skip & (states[:, target] == CellState.MISSING)
+                states[newly, target] = CellState.SKIPPED
+                if counts is not None:
+                    add_counts(counts, rule.identifier, "skipped", newly.sum())
+                fired[rule.identifier] = fires & binding
+                reason |= fires
+            unexplained += self.table.states.skipped[rows, target] & ~reason & speaks
+        return fired, unexplained
+
+    def _count_kept(
+        self,
+        values: NDArray[np.float64],
+        states: NDArray[np.uint8],
+        counts: Counter[tuple[str, str]],
+    ) -> None:
+        """Count answers given after a refusal that the drawn gate, and nothing else, leads past."""
+        answered = self._free & self.table.states.answered
+        for target in map(int, np.flatnonzero(answered.any(axis=0))):
+            rows = np.flatnonzero(answered[:, target])
+            holds = partial(self._holds, rows=rows, values=values[rows], states=states[rows])
+            for rule in self._rules.get(target, ()):
+                newly = rule.fires_where(holds) & ~rule.fires(self.table)[rows]
+                add_counts(counts, rule.identifier, "kept", newly.sum())
+
+    def _table(
+        self, values: NDArray[np.float64], states: NDArray[np.uint8], taken: NDArray[np.int64]
+    ) -> CodedTable:
+        """Return the settled table: gates answered only where their route leaves no choice."""
+        original = self.table.states
+        answered = original.answered.copy()
+        values = np.where(answered, values, np.nan)
+        for position, routes in self.gate_routes.items():
+            rows = np.flatnonzero(taken[:, position] >= 0)
+            only = routes.only_answer()[taken[rows, position]]
+            values[rows, position] = only
+            answered[rows, position] = ~np.isnan(only)
+        skipped = states == CellState.SKIPPED
+        result = type(original).from_masks(answered, skipped, original.names, original.reasons)
+        return CodedTable(self.table.columns, values, result)
+
+
+def _least(broken: NDArray[np.int64], left: NDArray[np.int64]) -> Mask:
+    """Return the routes that break fewest rules, and among them leave fewest skips unexplained."""
+    score = broken * (left.max(initial=0) + 1) + left
+    return np.asarray(score == score.min(axis=1, keepdims=True))
