@@ -11,19 +11,22 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from tabsoda.engine.presets import QUALITIES
+from tabsoda.engine.settings import EngineSettings
+from tabsoda.paper.presets import PRESETS
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.settings_base import SettingsBase, bounds_text
-from tabsoda.settings import Settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
-QUALITIES = ("fast", "balanced", "best")
-PRESETS = ("path", "nsduh", "small")
+SHOWN = ("fast", "balanced", "best")
 OPENING = """# Settings
 
 The settings of the two engines, and what each quality and preset chooses. `fast`, `balanced` (the
-default) and `best` are [qualities](guides/quality.md) of the default engine; their steps, width,
-trees and regressions then follow the size of the table. `path` and `nsduh` run the paper's engine
-with the paper's settings, and `small` runs it on a laptop. In Python:
+default) and `best` are [qualities](guides/quality.md) of the default engine. The tables show their
+values before they are adapted to the size of a survey, which changes the steps, the network, the
+trees and the regressions. `path` and `nsduh` run the paper's engine with the paper's settings, and
+`small` runs it on a laptop. A fourth quality, `tiny`, is for tests and first tries; it is not shown
+here. In Python:
 
 ```python
 from tabsoda import TabSODAImputer
@@ -35,14 +38,15 @@ TabSODAImputer(preset="path", settings={"em": {"rounds": 2}})
 On the command line: `tabsoda impute ... --quality fast --set training.max_steps=500`. The values a
 run used are in its `settings.json`.
 
-This page is written by `docs/settings_page.py`; change `src/tabsoda/settings_base.py` or
-`src/tabsoda/paper/settings.py` instead.
+`docs/settings_page.py` writes this page. To change a setting, edit `src/tabsoda/engine/settings.py`
+and the qualities in `src/tabsoda/engine/presets.py`, or `src/tabsoda/paper/settings.py` and the
+presets in `src/tabsoda/paper/presets.py`.
 """
 
 
 def page() -> str:
     """Return the page."""
-    default = {name: Settings.preset(name) for name in QUALITIES}
+    default = {name: EngineSettings().replace(**QUALITIES[name]) for name in SHOWN}
     paper = {name: PaperSettings.preset(name) for name in PRESETS}
     parts = [OPENING, "## The default engine\n", *_groups(default)]
     return "\n".join([*parts, "## The paper's engine\n", *_groups(paper)])

@@ -1,4 +1,4 @@
-"""Mine the routing rules of a survey, decide on them, and use the decided ones.
+"""Mine the routing rules of a survey, approve or reject them, and check data against them.
 
 python examples/mining_and_review.py [FOLDER]
 """
@@ -13,7 +13,7 @@ folder = Path(sys.argv[1] if len(sys.argv) > 1 else "example_output")
 make_survey(n_rows=2000, seed=1).write(folder)
 survey = read_survey(folder / "survey.csv", folder / "survey.toml")
 
-# Which earlier answers lead past a question? Blanks alone tell.
+# Find the earlier answers that route respondents past a question, from the blanks alone.
 rules = mine_rules(survey)
 skipped = rules.apply(survey.table).skipped
 print(f"{len(rules)} rules, {int(skipped.sum()):,} blanks explained. The first five:")
@@ -22,7 +22,7 @@ for rule in rules.rules[:5]:
     print(f"  {rules.sentence(rule)}")
     print(f"    blank in {evidence.fired_blank}, answered in {evidence.fired_answered} such rows")
 
-# Decide. What is clear is approved in one go; the rest somebody should look at, on a page:
+# Approve the clear rules at once. A person should look at the rest, on the review page:
 #     tabsoda review rules.toml survey.csv --survey survey.toml
 rules = rules.approve(lambda rule: rule.evidence.answered_upper < 0.02, note="under 2 % answered")
 doubtful = [rule.identifier for rule in rules if rule.status == "proposed"]
@@ -30,7 +30,7 @@ rules = rules.reject(doubtful, note="too many answered") if doubtful else rules
 rules.to_toml(folder / "rules.toml")
 print(f"{len(rules.active)} approved, {len(doubtful)} rejected")
 
-# Hold the data against what was approved.
+# Check the data against the approved rules.
 found = check(survey.table, RuleSet.from_toml(folder / "rules.toml"))
 print(f"{found.n_answered_although_skipped} answers against a rule;", end=" ")
 print(f"{found.totals['unexplained']:,} blanks that no rule explains")

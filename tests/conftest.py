@@ -27,35 +27,6 @@ CHROMIUM_FLAGS = (
 )
 
 
-@pytest.fixture(scope="session", autouse=True)
-def few_regressions():
-    """Fit a few sets of regressions where tests take a quality: most test something else."""
-    try:
-        from tabsoda import quality
-    except ImportError:
-        # Where little more than torch is installed, no test takes a quality.
-        yield None
-        return
-    whole = quality._sized
-
-    def sized(settings, n_rows, n_columns):
-        found = whole(settings, n_rows, n_columns)
-        few = {"sets": 2, "rounds": 1, "point_sets": 1}
-        return found | {"regressions": found.get("regressions", {}) | few}
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quality, "_sized", sized)
-        yield whole
-
-
-@pytest.fixture
-def all_regressions(few_regressions, monkeypatch):
-    """Fit as many sets of regressions as users do."""
-    from tabsoda import quality
-
-    monkeypatch.setattr(quality, "_sized", few_regressions)
-
-
 @pytest.fixture(scope="session")
 def surveys() -> Path:
     """Return the folder of real surveys, or skip where it is absent."""
@@ -108,22 +79,36 @@ def mixed_table():
 
 @pytest.fixture(scope="session")
 def tiny_settings():
-    """Return a maker of settings that fit in a fraction of a second, near a preset."""
+    """Return a maker of settings near a preset of the paper that fit in a fraction of a second."""
     from tabsoda.paper.settings import PaperSettings
-    from tabsoda.quality import QUALITIES
-    from tabsoda.settings import Settings
 
-    def make(preset: str = "small", **changes: dict) -> Settings | PaperSettings:
+    def make(preset: str = "small", **changes: dict) -> PaperSettings:
         training = {"max_steps": 12, "min_epoch_steps": 4, "batch_size": 64, "calibration_steps": 8}
-        kind = Settings if preset in QUALITIES else PaperSettings
-        settings = kind.preset(preset).replace(
+        settings = PaperSettings.preset(preset).replace(
             backbone={"width": 16},
             training=training,
             sampler={"steps": 4, "chains": 2},
             em={"rounds": 2},
         )
-        if preset in QUALITIES:
-            settings = settings.replace(experts={"trees": "quick"})
+        return settings.replace(**changes)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def quick_settings():
+    """Return a maker of settings near a quality's that fit in a fraction of a second."""
+    from tabsoda.engine.presets import QUALITIES
+    from tabsoda.engine.settings import EngineSettings
+
+    def make(quality: str = "balanced", **changes: dict) -> EngineSettings:
+        settings = EngineSettings().replace(**QUALITIES[quality])
+        settings = settings.replace(
+            network={"width": 16},
+            training={"max_steps": 12, "epoch_steps": 4, "batch_size": 64},
+            trees={"effort": "quick"},
+            regressions={"sets": 2, "rounds": 1, "point_sets": 1},
+        )
         return settings.replace(**changes)
 
     return make

@@ -12,13 +12,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-# A fit that learns nothing worth knowing, in about a second. Few draws, few columns at a time.
-TINY: dict[str, dict[str, Any]] = {
-    "backbone": {"width": 16, "depth": 1},
-    "training": {"max_steps": 10, "min_epoch_steps": 5},
-    "sampler": {"draw_steps": 2, "steps": 4},
-    "experts": {"trees": "none"},
-}
 _BLOCK = re.compile(
     r"^(?:<!-- not run: (?P<reason>.+?) -->\n)?"
     r"```(?P<language>\w+)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$",
@@ -51,14 +44,12 @@ def blocks(text: str) -> list[Block]:
 
 
 def fit_quickly(patch: pytest.MonkeyPatch) -> None:
-    """Let every fit of this process be tiny, whatever quality it asks for."""
-    from tabsoda.quality import settings_for
+    """Let every fit of this process have the quality "tiny", whatever quality it asks for."""
+    from tabsoda.engines import QUALITIES, settings_for
 
     @functools.wraps(settings_for)
     def tiny(name: str, n_rows: int, n_columns: int, changes: Any = None) -> Any:
-        heads = name in ("fast", "balanced", "best")
-        small = TINY if heads else {g: s for g, s in TINY.items() if g != "experts"}
-        return settings_for(name, n_rows, n_columns, changes).replace(**small)
+        return settings_for("tiny" if name in QUALITIES else name, n_rows, n_columns, changes)
 
-    for place in ("tabsoda.imputer", "tabsoda.bench.methods.tabsoda"):
+    for place in ("tabsoda.imputer.imputer", "tabsoda.bench.methods.tabsoda"):
         patch.setattr(f"{place}.settings_for", tiny)

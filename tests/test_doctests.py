@@ -12,7 +12,7 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(tabsoda.__path__, "tabsod
 
 
 def test_every_module_is_found():
-    assert "tabsoda.em.engine" in MODULES
+    assert "tabsoda.engine.engine" in MODULES
     assert len(MODULES) > 90
 
 

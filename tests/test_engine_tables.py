@@ -22,11 +22,11 @@ def test_the_decision_quotes_what_was_measured() -> None:
     result = json.loads((ENGINE / "sampler_bias.json").read_text(encoding="utf-8"))
     text = (ROOT / "docs" / "decisions" / "0003-clean-conditioning.md").read_text(encoding="utf-8")
     quoted = re.findall(
-        r"^\| (mixed in|as they are) \| (\d+).*\| \.(\d+) \| \.(\d+) \|$", text, re.M
+        r"^\| (noised and mixed in|clean) \| (\d+).*\| \.(\d+) \| \.(\d+) \|$", text, re.M
     )
     measured = [
         (
-            {"mixed": "mixed in", "clean": "as they are"}[case["way"]],
+            {"mixed": "noised and mixed in", "clean": "clean"}[case["way"]],
             str(case["refresh_cycles"]),
             f"{case['mean']:.3f}"[2:],
             f"{case['variance']:.4f}"[2:],

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.engines import fit_engine
+from tabsoda.engines import fit_engine, settings_for
 from tabsoda.paper.settings import PaperSettings
-from tabsoda.quality import settings_for
 from tabsoda.schema import ColumnKind
-
-pytestmark = pytest.mark.usefixtures("all_regressions")
 
 
 def hide(table, share, seed):
@@ -96,36 +93,32 @@ def check(found, by_mode, floor, margin=0.0):
 
 
 QUICK = {"training": {"max_steps": 250, "batch_size": 256}, "backbone": {"width": 96}}
-# TabSODA-N: ordinals as nominals.
-NOMINAL = {"encoding": {"ordinal": "bits"}}
 
 
-@pytest.mark.parametrize("variant", [{}, NOMINAL], ids=["TabSODA", "TabSODA-N"])
-def test_the_default_beats_mode_and_mean(variant):
-    quick = {"training": {"max_steps": 200}, "experts": {"trees": "quick"}}
-    check(*compare(settings_for("balanced", 700, 18, variant | quick), 700, 18))
+def test_the_default_beats_mode_and_mean():
+    quick = {"training": {"max_steps": 200}, "trees": {"effort": "quick"}}
+    check(*compare(settings_for("balanced", 700, 18, quick), 700, 18))
 
 
 # Three networks of a thousand steps each are for those who have the time; one will do here.
 BRIEF = {
     "fast": {},
     "balanced": {},
-    "best": {"backbone": {"members": 1}, "training": {"max_steps": 400}},
+    "best": {"network": {"members": 1}, "training": {"max_steps": 400}},
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [{}, NOMINAL], ids=["TabSODA", "TabSODA-N"])
 @pytest.mark.parametrize("quality", BRIEF)
-def test_every_quality_beats_mode_and_mean_clearly(quality, variant):
-    settings = settings_for(quality, 1200, 25, variant | BRIEF[quality])
+def test_every_quality_beats_mode_and_mean_clearly(quality):
+    settings = settings_for(quality, 1200, 25, BRIEF[quality])
     check(*compare_two(settings, 1200, 25), margin=0.01)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("quality", BRIEF)
 def test_the_network_beats_mode_and_mean_without_its_trees(quality):
-    alone = {"experts": {"trees": "none"}}
+    alone = {"trees": {"effort": "none"}}
     check(*compare(settings_for(quality, 1200, 25, alone | BRIEF[quality]), 1200, 25))
 
 
@@ -146,9 +139,8 @@ def test_normal_scores_beat_mode_and_mean():
 
 @pytest.mark.slow
 def test_ordinals_as_bits_cost_the_ordinals_and_nothing_else():
-    # The paper's network decodes bits one by one: there TabSODA-N may fall below the mode on
-    # ordinals (here it does), so the floor holds for the other kinds, and the latent must be the
-    # better way. With decoder heads TabSODA-N is held to the floor above.
+    # TabSODA-N decodes bits one by one, and may fall below the mode on ordinals (here it does). So
+    # the floor holds for the other kinds, and the latent must be the better way.
     bits = PaperSettings.preset("small").replace(encoding={"ordinal": "bits"})
     found, _, floor = compare(bits, 1200, 25)
     assert found["nominal accuracy"] > floor["nominal accuracy"]

@@ -1,4 +1,4 @@
-"""The examples run as they are, and say what they promise."""
+"""The examples run as they are, and print what they promise."""
 
 import ast
 import re
@@ -13,12 +13,12 @@ from tabsoda import check, read_survey
 from tabsoda.datasets import make_survey
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-STEPS = "20"
+QUALITY = "tiny"
 
 
 def _run(name: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name), str(folder), STEPS],
+        [sys.executable, str(EXAMPLES / name), str(folder), QUALITY],
         capture_output=True,
         text=True,
         check=False,

@@ -1,4 +1,4 @@
-"""The scores of real files: right and wrong guesses, codes, gates and skip cells are told apart."""
+"""The scores of real files tell right guesses, codes, gates and skip cells from wrong ones."""
 
 import importlib
 import json

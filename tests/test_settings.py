@@ -6,14 +6,15 @@ from dataclasses import fields
 
 import pytest
 
+from tabsoda.engine.presets import QUALITIES
+from tabsoda.engine.settings import EngineSettings
 from tabsoda.errors import InputError
+from tabsoda.paper.presets import PRESETS
 from tabsoda.paper.settings import PaperSettings
-from tabsoda.presets import PRESETS
-from tabsoda.settings import Settings
 
 ALL = [
     (kind, group.name, item)
-    for kind in (Settings, PaperSettings)
+    for kind in (EngineSettings, PaperSettings)
     for group in fields(kind)
     for item in fields(getattr(kind(), group.name))
 ]
@@ -33,11 +34,12 @@ def named(cases):
 
 
 def with_value(kind, group, item, value):
-    # The other end of the sampler's noise must not be in the way of the one at its bound.
-    base = kind().replace(sampler={"noise_min": 1e-6, "noise_max": 1e6})
-    if item.name == "bootstrap":
-        # Only networks with decoder heads have members to draw rows for.
-        base = base.replace(backbone={"name": "embedding"})
+    if kind is PaperSettings:
+        # The other end of the sampler's noise must not be in the way of the one at its bound.
+        base = kind().replace(sampler={"noise_min": 1e-6, "noise_max": 1e6})
+    else:
+        # Without regressions, draws come from the network.
+        base = kind().replace(draws={"method": "sequential"})
     changed = base.replace(**{group: {item.name: value}})
     return getattr(getattr(changed, group), item.name)
 
@@ -58,23 +60,25 @@ def test_bounds_are_allowed_and_no_more(kind, group, item):
             continue
         value = int(bound) if whole else float(bound)
         assert with_value(kind, group, item, value) == value
-        with pytest.raises(InputError, match=rf"{group}\.{item.name} is out of range") as caught:
+        with pytest.raises(InputError, match=rf"{group}\.{item.name} has an invalid") as caught:
             with_value(kind, group, item, value + beyond)
         assert item.metadata["meaning"].rstrip(".") in caught.value.next_step
 
 
 @pytest.mark.parametrize(
-    ("group", "name", "allowed", "refused", "expected"),
+    ("kind", "group", "name", "allowed", "refused", "expected"),
     [
-        ("training", "plateau_factor", 0.999, 1.0, "a number from 0 below 1"),
-        ("training", "calibration_noise", 1e-9, 0.0, "a number above 0"),
-        ("backbone", "width", 6, 7, "a number from 4, even"),
+        (PaperSettings, "training", "plateau_factor", 0.999, 1.0, "a number from 0 below 1"),
+        (PaperSettings, "training", "calibration_noise", 1e-9, 0.0, "a number above 0"),
+        (PaperSettings, "backbone", "width", 6, 7, "a number from 4, even"),
+        (EngineSettings, "training", "learning_rate", 1e-9, 0.0, "a number above 0"),
+        (EngineSettings, "regressions", "row_share", 1e-9, 0.0, "a number above 0 to 1"),
     ],
 )
-def test_bounds_that_are_not_allowed_themselves(group, name, allowed, refused, expected):
-    assert getattr(getattr(Settings().replace(**{group: {name: allowed}}), group), name) == allowed
-    with pytest.raises(InputError, match=rf"{group}\.{name} is out of range") as caught:
-        Settings().replace(**{group: {name: refused}})
+def test_bounds_that_are_not_allowed_themselves(kind, group, name, allowed, refused, expected):
+    assert getattr(getattr(kind().replace(**{group: {name: allowed}}), group), name) == allowed
+    with pytest.raises(InputError, match=rf"{group}\.{name} has an invalid value") as caught:
+        kind().replace(**{group: {name: refused}})
     assert caught.value.expected == expected
 
 
@@ -98,7 +102,7 @@ def test_none_is_no_number(kind, group, item):
 
 
 def test_an_optional_count_may_be_none():
-    assert Settings().replace(training={"max_steps": None}).training.max_steps is None
+    assert PaperSettings().replace(training={"max_steps": None}).training.max_steps is None
 
 
 @named([case for case in ALL if isinstance(case[2].default, bool)])
@@ -112,7 +116,7 @@ def test_switches_take_true_and_false_only(kind, group, item):
 @named([case for case in ALL if case[2].metadata["choices"] is not None])
 def test_choices_take_what_is_listed_only(kind, group, item):
     for value in ("banana", None, 1):
-        expected = rf"{group}\.{item.name} is .*one of '{item.metadata['choices'][0]}'"
+        expected = rf"{group}\.{item.name} has an invalid.*one of '{item.metadata['choices'][0]}'"
         with pytest.raises(InputError, match=expected):
             with_value(kind, group, item, value)
 
@@ -125,50 +129,47 @@ def test_lists_take_numbers_within_bounds_only(kind, group, item):
             with_value(kind, group, item, value)
 
 
-def test_unknown_names_are_told_with_the_known_ones():
-    with pytest.raises(InputError, match=r"'huge'.*'fast', 'balanced', 'best'"):
-        Settings.preset("huge")
-    with pytest.raises(InputError, match=r"'sampling'.*encoding, noise, backbone"):
-        Settings().replace(sampling={})
+def test_unknown_names_are_named_with_the_known_ones():
+    with pytest.raises(InputError, match=r"'sampling'.*network, loss, training"):
+        EngineSettings().replace(sampling={})
+    with pytest.raises(InputError, match=r"'training\.steps'.*learning_rate, max_steps"):
+        EngineSettings().replace(training={"steps": 3})
     with pytest.raises(InputError, match=r"'em\.round'.*min_rounds, rounds"):
-        Settings().replace(em={"round": 3})
+        PaperSettings().replace(em={"round": 3})
+    with pytest.raises(InputError, match=r"'huge'.*'path', 'nsduh'"):
+        PaperSettings.preset("huge")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"sampler": {"draws": "sequential"}}, r"sampler\.draws needs decoder heads"),
-        ({"experts": {"trees": "quick"}}, r"experts\.trees needs decoder heads"),
-        ({"regressions": {"sets": 2}}, r"regressions\.sets needs decoder heads"),
-        ({"backbone": {"members": 2}}, r"backbone\.members needs decoder heads"),
-        ({"backbone": {"bootstrap": True}}, r"backbone\.bootstrap needs decoder heads"),
-    ],
-)
-def test_what_needs_decoder_heads_is_refused_without_and_taken_with(changes, message):
-    with pytest.raises(InputError, match=message):
-        Settings().replace(**changes)
-    [(group, values)] = changes.items()
-    taken = getattr(Settings.preset("fast").replace(**changes), group)
-    assert {name: getattr(taken, name) for name in values} == values
+@pytest.mark.parametrize("group", ["encoding", "noise", "em", "sampler", "backbone", "temperature"])
+def test_groups_of_the_papers_engine_are_not_groups_of_the_default_one(group):
+    with pytest.raises(InputError, match=f"no group of settings called '{group}'"):
+        EngineSettings().replace(**{group: {}})
 
 
-def test_draws_anew_need_regressions_to_draw_from():
+@pytest.mark.parametrize("changes", [3, "quick", [("width", 8)]])
+def test_changes_of_a_group_must_be_named(changes):
+    with pytest.raises(InputError, match="group 'network' are invalid"):
+        EngineSettings().replace(network=changes)
+
+
+def test_draws_from_regressions_need_regressions():
     with pytest.raises(InputError, match=r"'refitted' needs regressions.*regressions\.sets = 0"):
-        Settings.preset("fast").replace(regressions={"sets": 0})
-    plain = Settings.preset("fast").replace(
-        regressions={"sets": 0}, sampler={"draws": "sequential"}
-    )
+        EngineSettings().replace(regressions={"sets": 0})
+    plain = EngineSettings().replace(regressions={"sets": 0}, draws={"method": "sequential"})
     assert plain.regressions.sets == 0
 
 
-def test_backbones_refuse_what_they_cannot_do():
-    with pytest.raises(InputError, match=r"'embedding' needs training\.conditioning"):
-        Settings().replace(training={"conditioning": "noisy"}, backbone={"name": "embedding"})
-    with pytest.raises(InputError, match="does not divide"):
-        Settings.preset("best").replace(backbone={"width": 98})
+def test_attention_heads_must_divide_the_width_of_a_network_of_tokens():
+    with pytest.raises(InputError, match=r"not a multiple of network\.attention_heads.*98 and 4"):
+        EngineSettings().replace(network={"name": "tokens", "width": 98})
+    # The other network has no attention.
+    assert EngineSettings().replace(network={"width": 98}).network.width == 98
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_settings_survive_json(preset):
-    settings = Settings.preset(preset)
-    assert Settings.from_dict(json.loads(json.dumps(settings.to_dict()))) == settings
+@pytest.mark.parametrize("name", [*QUALITIES, *PRESETS])
+def test_settings_survive_json(name):
+    if name in QUALITIES:
+        settings = EngineSettings().replace(**QUALITIES[name])
+    else:
+        settings = PaperSettings.preset(name)
+    assert type(settings).from_dict(json.loads(json.dumps(settings.to_dict()))) == settings

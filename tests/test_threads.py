@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_info
 from tabsoda._internal import threads
 from tabsoda._internal.threads import Threads, cgroup_cores, granted_cores, worker_threads
 from tabsoda.datasets import make_survey
-from tabsoda.em import fitting
-from tabsoda.em.engine import Engine
-from tabsoda.em.operations import step_operations
-from tabsoda.quality import settings_for
+from tabsoda.engine import fit
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.work import step_operations
+from tabsoda.engines import settings_for
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 
@@ -135,36 +135,38 @@ def test_pools_are_limited_inside_and_restored_outside(allow):
 
 
 def test_a_fit_computes_in_its_threads_and_leaves_the_programs_settings_alone(
-    allow, mixed_table, tiny_settings, monkeypatch
+    allow, mixed_table, quick_settings, monkeypatch
 ):
     seen = []
-    inner = fitting.run_em
+    inner = fit.Network.fit
 
     def watched(*arguments, **options):
         seen.append({pool["num_threads"] for pool in threadpool_info()})
         return inner(*arguments, **options)
 
-    monkeypatch.setattr(fitting, "run_em", watched)
+    monkeypatch.setattr(fit.Network, "fit", watched)
     allow(2)
-    engine = Engine.fit(mixed_table(), tiny_settings("balanced"), seed=1, device="cpu")
+    engine = DefaultEngine.fit(mixed_table(), quick_settings(), seed=1, device="cpu")
     engine.impute(mixed_table(), 1)
     assert seen == [{1}]
     assert torch.get_num_threads() == 2
-    [said] = [event.detail for event in engine.events if event.decision == "threads chosen"]
-    assert said.startswith("1 for the network, ")
+    [chosen] = [e.counts for e in engine.events if e.kind == "training_threads_chosen"]
+    assert chosen["threads"] == 1
+    assert chosen["cores"] in (1, 2)
 
 
-def test_torch_is_loaded_with_sleeping_threads_and_the_environment_stays():
+@pytest.mark.parametrize(
+    "module", ["tabsoda.imputer", "tabsoda.engine.engine", "tabsoda.paper.engine"]
+)
+def test_torch_is_loaded_with_sleeping_threads_and_the_environment_stays(module):
     code = (
-        "import json, os, tabsoda.em\n"
+        f"import json, os, {module}\n"
         "from tabsoda._internal.threads import Threads\n"
         "plan = Threads.planned(1e12, cores=4)\n"
-        "print(json.dumps([plan.network, str(plan), os.environ.get('OMP_WAIT_POLICY')]))"
+        "print(json.dumps([plan.network, plan.spin, os.environ.get('OMP_WAIT_POLICY')]))"
     )
-    assert run(code) == [4, "4 for the network, 4 cores granted", None]
-    network, said, waiting = run("import torch\n" + code)
-    assert (network, waiting) == (1, None)
-    assert "torch was imported before tabsoda" in said
+    assert run(code) == [4, False, None]
+    assert run("import torch\n" + code) == [1, True, None]
 
 
 @pytest.mark.parametrize("name", WAITING)
@@ -180,16 +182,16 @@ def test_a_users_choice_of_how_threads_wait_holds(name, monkeypatch):
 
 
 def test_draws_are_the_same_to_the_bit_whatever_the_machine_grants(
-    allow, mixed_table, tiny_settings, monkeypatch
+    allow, mixed_table, quick_settings, monkeypatch
 ):
     table, results = mixed_table(), []
-    settings = tiny_settings("balanced", training={"max_steps": 4}, em={"rounds": 1})
+    settings = quick_settings(training={"max_steps": 4})
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(threads, "_affinity", lambda: 4)
-    # The trees of so small a table would otherwise grow in this process.
-    monkeypatch.setattr("tabsoda.em.growing._FEWEST_CELLS", 0)
+    # The trees of so small a table would otherwise be fitted in this process.
+    monkeypatch.setattr("tabsoda.engine.trees.background_fit._FEWEST_CELLS", 0)
     for allowed in (1, 4):
         allow(allowed)
-        cells = Engine.fit(table, settings, seed=1, device="cpu").impute(table, 2)
+        cells = DefaultEngine.fit(table, settings, seed=1, device="cpu").impute(table, 2)
         results.append((cells.draws, cells.mode, cells.median))
     assert all(np.array_equal(*pair) for pair in zip(*results, strict=True))

@@ -1,4 +1,4 @@
-"""Replicate: sample, hide, impute, analyse; one line of JSON a replication and method.
+"""Replicate: sample, hide, impute, analyse; one line of JSON per replication and method.
 
     python benchmarks/coverage/run.py RECORDS METHODS FIRST LAST [MECHANISMS] [POPULATIONS]
 

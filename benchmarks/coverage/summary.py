@@ -125,8 +125,8 @@ def averaged(rows: list[dict[str, Any]], method: str) -> list[str]:
             for key in ("coverage", "width", "bias")
         )
         text = f"{100 * cover:.1f} ({width:.2f}, {bias:.2f}"
-        told = [entry["error_over_claim"] for entry in entries if "error_over_claim" in entry]
-        line.append(f"{text}, {np.mean(told):.2f})" if told else f"{text})")
+        claims = [entry["error_over_claim"] for entry in entries if "error_over_claim" in entry]
+        line.append(f"{text}, {np.mean(claims):.2f})" if claims else f"{text})")
     kept = [row["association_kept"] for row in chosen if "association_kept" in row]
     line.append(f"{np.mean(kept):.2f}" if kept else "")
     return line

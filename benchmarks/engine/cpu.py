@@ -26,15 +26,14 @@ from tabsoda.bench.methods.contract import Estimates, SkipView
 from tabsoda.bench.methods.mode_mean import ModeMean
 from tabsoda.bench.metrics.imputation_metrics import score_estimates
 from tabsoda.coding.row_order import canonical_order
+from tabsoda.cost.estimate import estimate_cost, matrix_rate
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.em.cost import estimate_cost, matrix_rate
-from tabsoda.em.stage_work import TableSize
-from tabsoda.engines import counted_settings
+from tabsoda.engines import plan_work
 from tabsoda.events import EventLog
 from tabsoda.paper.e_step import Sampler
 from tabsoda.paper.engine import PaperEngine
-from tabsoda.paper.work import network_weights, passes_per_chain, planned_threads
 from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.work import network_weights, passes_per_chain
 from tabsoda.paper.working_table import WorkingTable
 from tabsoda.table import CodedTable
 
@@ -172,10 +171,7 @@ def main() -> None:
     passes = 2 if settings.training.low_noise_pass else 1
     step = sum(r["training_seconds"] for r in rounds) / sum(r["steps"] for r in rounds)
     floor = 6.0 * weights * batch * passes / rate
-    threads = planned_threads(settings, table.columns, table.shape[0], CPU)
-    told = estimate_cost(
-        counted_settings(settings), TableSize.of(table), N_DRAWS, CPU, threads=threads
-    )
+    announced = estimate_cost(*plan_work(table, settings, N_DRAWS, CPU), CPU)
     peer_seconds, filled = time_peer(table, options.threads)
     print(f"peer {peer_seconds:.1f} s", flush=True)
     methods = {
@@ -199,8 +195,8 @@ def main() -> None:
         "fit_seconds": fitted - start,
         "impute_seconds": imputed - fitted,
         "total_seconds": imputed - start,
-        "told_before_seconds": told.seconds,
-        "told_before_bytes": told.memory_bytes,
+        "announced_seconds": announced.seconds,
+        "announced_bytes": announced.memory_bytes,
         "n_draws": N_DRAWS,
         "rounds": rounds,
         "seconds_per_training_step": step,

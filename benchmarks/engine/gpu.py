@@ -20,13 +20,14 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from tabsoda.coding.row_order import canonical_order
+from tabsoda.cost.estimate import matrix_rate
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.em.cost import matrix_rate
+from tabsoda.event_texts import stage
 from tabsoda.events import EventLog
 from tabsoda.paper.e_step import Sampler
 from tabsoda.paper.engine import PaperEngine
-from tabsoda.paper.work import network_weights, passes_per_chain
 from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.work import network_weights, passes_per_chain
 from tabsoda.paper.working_table import WorkingTable
 from tabsoda.torch_runtime.devices import matrix_precision
 
@@ -97,13 +98,7 @@ def main() -> None:
     }
     print(json.dumps({k: v for k, v in result.items() if k != "settings"}), flush=True)
     start = time.perf_counter()
-    engine = PaperEngine.fit(
-        table,
-        settings,
-        seed=1,
-        device=str(device),
-        report=lambda done, total, what: None,
-    )
+    engine = PaperEngine.fit(table, settings, seed=1, device=str(device))
     fit_seconds = time.perf_counter() - start
     start = time.perf_counter()
     engine.impute(table, n_draws=0)
@@ -125,7 +120,7 @@ def main() -> None:
         "floor_per_training_step": 6.0 * weights * batch * passes / rate,
         "sampling": sampling(engine, table, rate),
         "peak_memory_gib": torch.cuda.max_memory_allocated() / 2**30,
-        "events": [e for e in engine.events.to_dicts() if e["stage"] in ("train", "impute")][:40],
+        "events": [e.to_dict() for e in engine.events if stage(e) in ("train", "impute")][:40],
     }
     options.result.write_text(json.dumps(result, indent=2) + "\n")
     shown = ("fit_seconds", "point_seconds", "seconds_per_training_step", "sampling")

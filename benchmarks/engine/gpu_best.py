@@ -19,8 +19,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.em.engine import Engine
-from tabsoda.quality import settings_for
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.presets import quality_settings
 
 
 def main() -> None:
@@ -34,9 +34,9 @@ def main() -> None:
     generator = np.random.default_rng(0)
     hidden = table.states.answered & (generator.random(table.shape) < 0.2)
     table = table.with_states(table.states.hide(hidden))
-    settings = settings_for(options.quality, *table.shape)
+    settings = quality_settings(options.quality, *table.shape)
     start = time.perf_counter()
-    engine = Engine.fit(table, settings, seed=1, device="auto", draws=False)
+    engine = DefaultEngine.fit(table, settings, seed=1, device="auto", draws=False)
     fitted = time.perf_counter()
     engine.impute(table, n_draws=0)
     done = time.perf_counter()
@@ -48,10 +48,10 @@ def main() -> None:
         "missing_share": float(table.states.missing.mean()),
         "fit_seconds": fitted - start,
         "point_seconds": done - fitted,
-        "steps": engine.history[-1]["steps"],
-        "training_seconds": engine.history[-1]["training_seconds"],
+        "steps": sum(member["steps"] for member in engine.history),
+        "training_seconds": sum(member["training_seconds"] for member in engine.history),
         "events": engine.events.to_dicts(),
-        "settings": engine.model.settings.to_dict(),
+        "settings": engine.settings.to_dict(),
     }
     options.result.write_text(json.dumps(result, indent=1) + "\n")
     print({k: v for k, v in result.items() if k not in ("settings", "events")}, flush=True)

@@ -59,16 +59,16 @@ def run(folder: Path, quality: str, replication: int = 0) -> dict[str, Any]:
     """Fit one survey and score the candidates."""
     import torch
 
-    from tabsoda.em.engine import Engine
-    from tabsoda.quality import settings_for
+    from tabsoda.engine.engine import DefaultEngine
+    from tabsoda.engine.presets import quality_settings
 
     torch.set_num_threads(1)
     table = sampled(folder, replication)
     generator = np.random.default_rng(HIDING_SEED + replication)
     hidden = table.states.answered & (generator.random(table.shape) < HIDDEN)
     seen = table.with_states(table.states.hide(hidden))
-    settings, seed = settings_for(quality, *seen.shape), FITTING_SEED + replication
-    engine = Engine.fit(seen, settings, seed=seed, device="cpu")
+    settings, seed = quality_settings(quality, *seen.shape), FITTING_SEED + replication
+    engine = DefaultEngine.fit(seen, settings, seed=seed, device="cpu")
     candidates = estimates(engine, seen)
     questions = []
     for position, column in enumerate(table.columns):
@@ -108,8 +108,6 @@ def run(folder: Path, quality: str, replication: int = 0) -> dict[str, Any]:
 
 def estimates(engine: Any, seen: Any) -> dict[str, np.ndarray]:
     """Return the candidates' values of every missing cell, each of the table's shape."""
-    from tabsoda.em.answering import answers_of
-
     cells = engine.impute(seen, n_draws=DRAWS)
 
     def placed(values: np.ndarray) -> np.ndarray:
@@ -117,13 +115,11 @@ def estimates(engine: Any, seen: Any) -> dict[str, np.ndarray]:
         whole[cells.rows, cells.positions] = values
         return whole
 
-    data = engine._working(seen, None)
-    rows = data.incomplete_rows()
-    likely = answers_of(engine.model, data, rows).bin_log_probabilities.double().exp().numpy()
-    bins, network = engine.model.answer_codec.bins, np.full(seen.shape, np.nan)
-    for place, position in enumerate(engine.model.codec.layout.continuous_columns):
-        own = likely[:, place, : bins.counts[place]]
-        network[rows.numpy(), position] = bins.medians(place, own)
+    # The network is the first predictor.
+    likely = engine.ensemble.predictors[0].answers(seen, seen.states.missing).bins
+    bins, network = engine.codec.bins, np.full(seen.shape, np.nan)
+    for place, position in enumerate(engine.codec.numbers):
+        network[:, position] = bins.medians(place, likely[:, place, : bins.counts[place]])
     return {
         "mean table": placed(cells.mode),
         "median table": placed(cells.median),

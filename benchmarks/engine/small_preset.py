@@ -49,7 +49,7 @@ def run(path: Path, name: str) -> dict[str, Any]:
     if name in PEERS:
         chosen = method(name)
     else:
-        chosen = method("tabsoda", settings=CANDIDATES[name], device="cpu")
+        chosen = method("tabsoda", preset="small", settings=CANDIDATES[name], device="cpu")
     start = time.process_time()
     estimates = chosen.impute(seen, 1, SkipView.LEVEL)
     seconds = time.process_time() - start

@@ -77,7 +77,7 @@ def best(result: dict[str, Any]) -> str:
     )
     rows = [
         ["", "seconds"],
-        ["fit, trees beside the network", f"{result['fit_seconds']:.0f}"],
+        ["fit of network and trees", f"{result['fit_seconds']:.0f}"],
         ["of it training the network", f"{result['training_seconds']:.0f}"],
         ["point estimate", f"{result['point_seconds']:.0f}"],
     ]
@@ -115,7 +115,7 @@ def cpu(result: dict[str, Any]) -> str:
         ["fit", f"{result['fit_seconds']:.0f}"],
         [f"point estimate and {result['n_draws']} draws", f"{result['impute_seconds']:.0f}"],
         ["together", f"{result['total_seconds']:.0f}"],
-        ["told before the run, at most", f"{result['told_before_seconds']:.0f}"],
+        ["announced before the run, at most", f"{result['announced_seconds']:.0f}"],
         [peer["name"], f"{peer['seconds']:.0f}"],
         ["ours over the peer's", f"{peer['ratio']:.2f}"],
     ]
@@ -232,7 +232,7 @@ def threads(result: dict[str, Any]) -> str:
         ["", "one thread, s", "as installed, s", "as installed, CPU", "before, s", "before, CPU"]
     ]
     for case in result["cases"]:
-        beside = ", beside a busy process" if case["busy_neighbour"] else ""
+        next_to = ", next to a busy process" if case["busy_neighbour"] else ""
         one, ratios = case["versions"]["one thread"], case["over_one_thread"]
         numbers = [f"{one['least_seconds']:.1f}"]
         for version in ("as installed", "before"):
@@ -241,7 +241,7 @@ def threads(result: dict[str, Any]) -> str:
                 f"{found['least_seconds']:.1f}" if found else "",
                 f"{ratios[version]['least_cpu_seconds']:.2f}" if found else "",
             ]
-        rows.append([f"{case['quality']}, {case['table']}{beside}", *numbers])
+        rows.append([f"{case['quality']}, {case['table']}{next_to}", *numbers])
     same = (
         "All draws were" if all(c["same_draws"] for c in result["cases"]) else "Not all draws were"
     )

@@ -1,12 +1,12 @@
-"""Time fits as installed against one thread, alone and beside a busy process.
+"""Time fits as installed against one thread, alone and next to a busy process.
 
     python benchmarks/engine/threads.py RESULT.json [--before SRC] [--cases QUALITY:TABLE ...]
 
 Ten draws of a generated survey of 2,000 x 12 ("generated"), or five of one of 4,000 x 219
-("large"). ``--before`` names the ``src`` folder of an earlier version, which is timed as installed
-in the same run. The versions take turns, each in a new process, so that ratios hold on a machine
-that is busy with other things; seconds of CPU, which include the process that grows trees, show
-threads that spin whatever runs.
+("large"). ``--before`` names the ``src`` folder of an earlier version that has ``tabsoda.engine``,
+which is timed as installed in the same run. The versions take turns, each in a new process, so that
+ratios hold on a machine that is busy with other things; seconds of CPU, which include the process
+that fits trees, show threads that spin whatever runs.
 """
 
 from __future__ import annotations
@@ -95,13 +95,13 @@ def measure(quality: str, table: str, source: Path, environment: dict[str, str])
 
 def measure_here(quality: str, table: str) -> dict[str, Any]:
     """Fit and impute in this process, with whatever threads it gets."""
-    from tabsoda.em.engine import Engine
-    from tabsoda.quality import settings_for
+    from tabsoda.engine.engine import DefaultEngine
+    from tabsoda.engine.presets import quality_settings
 
     given, n_draws = _table(table)
-    settings = settings_for(quality, *given.shape)
+    settings = quality_settings(quality, *given.shape)
     start, cpu = time.perf_counter(), time.process_time()
-    engine = Engine.fit(given, settings, seed=1, device="cpu")
+    engine = DefaultEngine.fit(given, settings, seed=1, device="cpu")
     cells = engine.impute(given, n_draws)
     return {
         "seconds": round(time.perf_counter() - start, 2),

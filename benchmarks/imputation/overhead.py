@@ -34,7 +34,7 @@ def main() -> None:
         )
         for mechanism in ("mcar", "mar", "mnar")
     ]  # fmt: skip
-    # Importing a method's libraries happens once a process and is no part of either time.
+    # Importing a method's libraries happens once per process and is not part of either time.
     method_factory(options.method)()
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))

@@ -12,7 +12,7 @@ from tabsoda.skips.miner import MinedSkips
 from tabsoda.skips.predictors import CellCodes
 from tabsoda.table import CodedTable
 
-# Columns with fewer missed cells than this are counted as not told, without asking the oracle.
+# Columns with fewer missed cells than this are counted as not predictable; the oracle is not asked.
 FEWEST = 50
 # What the oracle may take for skips: as pure as the miner's rules must be.
 MAX_ASKED_SHARE = 0.05
@@ -23,7 +23,7 @@ def what_limits_recall(table: CodedTable, mined: MinedSkips, reference: np.ndarr
 
     The oracle is gradient boosting over all earlier columns (answers, learned skips, blanks),
     predicted out of fold, cut where it is as pure as a rule must be. What it finds beyond the
-    rules could in principle be told by earlier columns; the rest could not.
+    rules could in principle be predicted from earlier columns; the rest could not.
     """
     routed = table.with_states(mined.states)
     missed = reference & ~mined.states.skipped

@@ -14,10 +14,10 @@ LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy")
 
 def machine() -> dict[str, Any]:
     """Return processor, cores, memory in GiB, and the versions that the miner's speed rests on."""
-    from tabsoda.bench.studies.cells import machine as told
+    from tabsoda.bench.studies.cells import machine as known_facts
 
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    known = {key: value for key, value in told().items() if key not in ("torch", "gpu")}
+    known = {key: value for key, value in known_facts().items() if key not in ("torch", "gpu")}
     return known | {"memory_gib": round(memory / 2**30, 1)} | {n: version(n) for n in LIBRARIES}
 
 
@@ -34,7 +34,7 @@ def merged(old: dict[str, Any], new: dict[str, Any], keys: Sequence[str]) -> dic
 
 
 def write(path: Path, runs: list[dict[str, Any]], keys: Sequence[str]) -> None:
-    """Write runs with what they were measured on, beside the runs on record."""
+    """Add runs, and what they were measured on, to the runs on record."""
     old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     record = merged(old, {"machine": machine(), "runs": runs}, keys)
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -2,9 +2,9 @@
 
     python benchmarks/miner/run.py [--screens purity paper] [--surveys NAME ...] [--limits]
 
-Writes results.json beside this file: numbers only, no data. Runs already there are kept unless they
-are measured anew. The surveys are looked for in
-``../shared/surveys`` beside the checkout, or in TABSODA_SURVEYS.
+Writes results.json next to this file: numbers only, no data. Runs already there are kept unless
+they are measured anew. The surveys are looked for in ``../shared/surveys`` next to the checkout, or
+in TABSODA_SURVEYS.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/miner/scaling.py
 
-Writes scaling.json beside this file.
+Writes scaling.json next to this file.
 """
 
 from __future__ import annotations

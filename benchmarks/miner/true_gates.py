@@ -4,9 +4,9 @@
 
 ``--before`` is a checkout of an earlier version, whose ``src`` is measured first. ``--variants``
 measures the settings that were not taken on the public surveys, and nothing else. Writes
-true_gates.json beside this file: numbers and names of columns, no data. The gates of the public
+true_gates.json next to this file: numbers and names of columns, no data. The gates of the public
 surveys are in true_gates.toml; the surveys are looked for as in run.py. Made-up questionnaires,
-whose gates are planted, are measured beside them.
+whose gates are planted, are measured too.
 """
 
 from __future__ import annotations

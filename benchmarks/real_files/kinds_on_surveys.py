@@ -4,7 +4,7 @@
 
 SURVEYS holds one folder per survey, with ``raw.parquet`` and ``schema.json``. Labels, questions and
 codes for no answer are given to the proposal as a file would give them; the declared level is left
-out, "nominal" for every column, or "scale" for every column. Writes kinds_on_surveys.json beside
+out, "nominal" for every column, or "scale" for every column. Writes kinds_on_surveys.json next to
 this script: shares of right kinds, ordinals in a wrong order, and how often each confidence is
 right. No data is kept.
 """

@@ -6,7 +6,7 @@
 Each FOLDER holds one folder per file, named as in ``judged/*.toml``; the folders may also be given
 in TABSODA_REAL_FILES. The files themselves are not part of this repository: ``source`` in each
 judgement says where they are published. Writes results.json (facts and counts, no data) and the
-table in README.md beside this script. Of held-out files only counts are kept, unless --details is
+table in README.md next to this script. Of held-out files only counts are kept, unless --details is
 given.
 """
 

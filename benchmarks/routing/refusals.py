@@ -3,8 +3,9 @@
     python benchmarks/routing/refusals.py [--draws M]
 
 Makes a survey of 1,000: "do you own one?" is refused by 280, and 32 % of all own one. "Why not?" is
-asked after "no", and after a refusal or not. Writes refusals.json beside this file: the share drawn
-as owners, with the routing by the refusal and, as before, with the answer told from the follower.
+asked after "no"; after a refusal it is asked in one run and left out in the others. Writes
+refusals.json next to this file: the share drawn as owners, with the routing by the refusal and, for
+comparison, with the answer inferred from the follower.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tabsoda.states.cell_states import reason_code
 HERE = Path(__file__).resolve().parent
 N, REFUSERS, OWNERS = 1000, 280, 0.32
 YES, NO, REFUSED, SKIP = 1, 2, -7, -1
-SETTINGS = {"training": {"max_steps": 100}, "sampler": {"steps": 8}, "em": {"rounds": 1}}
+SETTINGS = {"training": {"max_steps": 100}, "draws": {"steps": 8}}
 DESCRIPTION = [
     {"name": "region", "type": "nominal", "levels": [1, 2, 3, 4]},
     {"name": "owner", "type": "nominal", "levels": [YES, NO], "refused_codes": [REFUSED]},

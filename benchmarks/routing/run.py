@@ -2,9 +2,9 @@
 
     python benchmarks/routing/run.py [--survey NAME] [--rows N] [--draws M] [--steps N]
 
-Writes results.json beside this file: numbers only, no data. The surveys are looked for in
-``../shared/surveys`` beside the checkout, or in TABSODA_SURVEYS. Two runs: the file as it is, and
-with a tenth of the gates' answers hidden together with what hangs on them.
+Writes results.json next to this file: numbers only, no data. The surveys are looked for in
+``../shared/surveys`` next to the checkout, or in TABSODA_SURVEYS. Two runs: the file as it is, and
+with a tenth of the gates' answers hidden together with what depends on them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def surveys_folder() -> Path:
 
 
 def hide_gates(table: CodedTable, rules: RuleSet) -> CodedTable:
-    """Lose answers of gates, and with each whatever hangs on it."""
+    """Lose answers of gates, and with each whatever depends on it."""
     generator = np.random.default_rng(0)
     below = descendants(rules, table)
     hidden = np.zeros(table.shape, dtype=bool)

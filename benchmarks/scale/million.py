@@ -1,4 +1,4 @@
-"""One million rows: imputed in shards within 8 GB? Writes results.json beside this file.
+"""One million rows: imputed in shards within 8 GB? Writes results.json next to this file.
 
 OMP_NUM_THREADS=1 python benchmarks/scale/million.py [--rows 1000000] [--limit-gb 8]
 """

@@ -20,7 +20,7 @@ _PANELS = (
 
 
 def scaling_plot(points: Sequence[dict[str, Any]]) -> str:
-    """Return an SVG document: four panels, both axes logarithmic, one line a quality."""
+    """Return an SVG document: four panels, both axes logarithmic, one line per quality."""
     width = _LEFT + 2 * (_WIDTH + _GAP)
     height = _TOP + 2 * (_HEIGHT + _GAP)
     parts = [

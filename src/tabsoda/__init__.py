@@ -1,4 +1,4 @@
-"""Imputes missing answers in survey data, and knows which blanks are not missing at all."""
+"""Imputes missing answers in survey data and leaves skipped questions empty."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tabsoda.survey import Survey
     from tabsoda.table import CodedTable
 
-# Where each public name lives. Imported when first asked for: torch alone takes seconds.
+# The module of each public name, imported on first use, because importing torch takes seconds.
 _HOMES = {
     "CellState": "tabsoda.states.cell_states",
     "CellStates": "tabsoda.states.cell_states",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.threads import Threads
@@ -20,7 +19,6 @@ from tabsoda.engine.settings import EngineSettings
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
-from tabsoda.model_folder import read_content
 from tabsoda.paper import work as paper_work
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.paper.presets import PRESETS
@@ -29,13 +27,17 @@ from tabsoda.progress import Progress
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 
+if TYPE_CHECKING:
+    # The packages of the engines load torch, with threads that sleep while they wait.
+    import torch
+
 AnySettings = EngineSettings | PaperSettings
 
 
 class Engine(Protocol):
     """A fitted imputation model for tables of certain columns.
 
-    What the methods do is described in :class:`tabsoda.engine.engine.DefaultEngine`.
+    The methods are documented in :class:`tabsoda.engine.engine.DefaultEngine`.
     """
 
     columns: tuple[Column, ...]
@@ -103,7 +105,7 @@ def settings_for(
         depend on the size.
     n_rows, n_columns : int
     changes : dict of dict, optional
-        What differs from that.
+        Settings to change, by group.
 
     Examples
     --------
@@ -119,16 +121,16 @@ def settings_for(
         settings = PaperSettings.preset(name)
     else:
         raise InputError(
-            "There is no such preset",
+            "Unknown quality or preset",
             found=repr(name),
             expected=f"one of {', '.join(map(repr, (*QUALITIES, *PRESETS)))}",
         )
     if changes is not None and not isinstance(changes, Mapping):
         raise InputError(
-            "The settings are not usable",
+            "The settings are invalid",
             found=repr(changes),
             expected="groups of settings, such as {'training': {'max_steps': 500}}",
-            next_step="A quality or a preset is named by the parameter of that name",
+            next_step="Choose a quality or a preset with the parameter of that name",
         )
     return settings.replace(**(changes or {}))
 
@@ -158,7 +160,10 @@ def fit_engine(table: CodedTable, settings: AnySettings, **options: Any) -> Engi
 
 
 def load_engine(folder: Path, device: str = "auto") -> Engine:
-    """Read a saved engine; its file says which one it is."""
+    """Load a saved engine; its file names the engine."""
+    # Needs safetensors, which a fit does not.
+    from tabsoda.model_folder import read_content
+
     if read_content(folder).get("engine") == "paper":
         return PaperEngine.load(folder, device)
     return DefaultEngine.load(folder, device)
@@ -173,7 +178,7 @@ def plan_work(
     fits: bool = True,
     follows: bool = False,
 ) -> tuple[WorkPlan, Threads]:
-    """Count the work of a run, and plan its threads.
+    """Return the amount of work of a run, and its number of threads.
 
     Parameters
     ----------

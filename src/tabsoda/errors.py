@@ -1,12 +1,12 @@
-"""What can go wrong, as types.
+"""The exceptions of this package.
 
 ::
 
     TabSODAError
-    ├── WritingError                 a result cannot be written, though the disk can; exit code 1
+    ├── WritingError                 a result cannot be written; not a disk error; exit code 1
     └── InputError (ValueError)      the user's file, description or setting is wrong; exit code 2
-        ├── OutputExistsError        the output is there already and --force was not given
-        ├── DeviceError              the device asked for is not there, or has too little memory
+        ├── OutputExistsError        the output already exists and --force was not given
+        ├── DeviceError              the device does not exist, or has too little memory
         └── RulesNotApprovedError    nobody has reviewed the rules; exit code 3
 """
 
@@ -20,20 +20,20 @@ class TabSODAError(Exception):
 
 
 class WritingError(TabSODAError):
-    """A result cannot be written for a reason that lies in this package, not in the disk."""
+    """A result cannot be written because of an error in this package, not in the disk."""
 
 
 class InputError(TabSODAError, ValueError):
-    """Bad input, told so that the reader knows what to do next.
+    """Invalid input, with a message that says what to do next.
 
     Parameters
     ----------
     problem : str
-        What is wrong, as a sentence without the final stop.
+        What is wrong, as a sentence without the final period.
     column : str, optional
-        The column it is about.
+        The column with the problem.
     found, expected : str, optional
-        What the input holds, and what it should hold.
+        The value in the input, and the expected value.
     next_step : str, optional
         What the user can do about it.
 
@@ -72,14 +72,14 @@ class InputError(TabSODAError, ValueError):
 
 
 class OutputExistsError(InputError):
-    """The output exists and overwriting was not asked for."""
+    """The output already exists and overwriting was not requested."""
 
 
 class DeviceError(InputError):
-    """The compute device asked for is absent or too small."""
+    """The requested device does not exist or has too little memory."""
 
 
 class RulesNotApprovedError(InputError):
-    """Rules were to be used that nobody has approved or rejected."""
+    """Rules would be used that nobody has approved or rejected."""
 
     exit_code = 3

@@ -1,4 +1,4 @@
-"""Which questions decide whether others are asked, read off the skip states. Needs numpy alone."""
+"""Which questions decide whether others are asked, derived from the skip states."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from tabsoda.table import CodedTable
 
 BoolArray = NDArray[np.bool_]
 
-# A level settles a follower's skip when at most this share of its rows says otherwise (slips).
+# A level determines a follower's skip if at most this share of its rows are exceptions (slips).
 _SLIP_SHARE = 0.01
-# How unlikely a settled level must be if the level had nothing to do with the skip, and by how
-# much the others' share of skips must differ for the leak to matter.
+# How unlikely such a level must be by chance, and by how much the share of skips at the other
+# levels must differ for the leak to matter.
 _CHANCE = 1e-6
 _CONTRAST = 0.10
 _BINS = 10
-# Followers whose state is known less often than this share of what is usual are not told.
+# Followers whose state is known less often than this share of the usual count as unresolved.
 _UNRESOLVED_RATIO = 0.5
 
 
 def find_followers(table: CodedTable, *, known_only: bool = False) -> BoolArray:
     """Derive from the skip states which questions gate which others.
 
-    A question is a gate of a later one if, among those who answered it, some level settles the
-    later one's skip state: practically everybody who gave that answer skipped it, or practically
-    nobody did, while the others' share of skips differs by a tenth or more, and that is no
-    accident. Numbers count by tenths of their distribution. This is what leaks: the follower's
-    state excludes or implies answers of the gate, whether or not the routing asks it directly.
+    A question is a gate of a later one if some level of it determines the later one's skip state:
+    practically everybody who gave that answer skipped it, or practically nobody did, while the
+    share of skips at the other levels differs by a tenth or more, and this is not due to chance.
+    Numbers are grouped by tenths of their distribution. This is what leaks: the follower's state
+    excludes or implies answers of the gate, whether or not the questionnaire routes by it
+    directly.
 
     Parameters
     ----------
     table : CodedTable
     known_only : bool
-        Leave missing followers out of account. Otherwise they count as asked, which they are where
-        a codebook tells every skip; where it does not, a follower of two gates is missing beside
-        the one because the other is.
+        Ignore missing followers. Otherwise they count as asked, which is right if a codebook marks
+        every skip; if it does not, a follower of two gates may be missing next to one answered
+        gate because the other gate is missing.
 
     Returns
     -------
@@ -64,11 +65,12 @@ def find_followers(table: CodedTable, *, known_only: bool = False) -> BoolArray:
         if not later.any() or not rows.size:
             continue
         groups = _groups(table.values[rows, gate], column)
-        # Whoever did not answer is in no group; whole columns multiply faster than copied rows.
+        # Respondents without an answer are in no group; products of whole columns are faster than
+        # copies of rows.
         member = np.zeros((groups.max() + 1, n_rows), dtype=np.float32)
         member[groups, rows] = 1.0
-        settled = _settled(*((member @ part).astype(np.float64) for part in (skips, counted)))
-        followers[gate, vary[later]] = settled[later]
+        determined = _determined(*((member @ part).astype(np.float64) for part in (skips, counted)))
+        followers[gate, vary[later]] = determined[later]
     return followers
 
 
@@ -80,10 +82,10 @@ def unresolved_cells(hidden: BoolArray, followers: BoolArray) -> BoolArray:
 def unresolved_followers(table: CodedTable, followers: BoolArray) -> BoolArray:
     """Keep the followers that are unresolved where their gate is missing.
 
-    A codebook's mask tells who skipped a follower even where the gate is missing. Rules cannot:
-    there the follower is missing too, asked or not, and its blank says nothing of the gate. The
-    table itself shows which it is, by how often it is known, answered or skipped, where the gate is
-    missing.
+    A codebook's mask marks who skipped a follower even where the gate is missing. Rules cannot:
+    there the follower is missing too, asked or not, and its blank carries no information about
+    the gate. Which case applies is inferred from how often the follower is known (answered or
+    skipped) where the gate is missing.
 
     Parameters
     ----------
@@ -94,7 +96,7 @@ def unresolved_followers(table: CodedTable, followers: BoolArray) -> BoolArray:
     Returns
     -------
     ndarray of bool, shape (n_columns, n_columns)
-        Without the followers that are known.
+        The followers whose state is unknown where the gate is missing.
 
     Examples
     --------
@@ -128,14 +130,14 @@ def _groups(answers: NDArray[np.float64], column: Column) -> NDArray[np.intp]:
     return np.unique(np.searchsorted(edges, answers), return_inverse=True)[1]
 
 
-def _settled(skips: NDArray[np.float64], sizes: NDArray[np.float64]) -> BoolArray:
-    """Say for each follower whether some group settles its skip; both (n_groups, n_followers)."""
+def _determined(skips: NDArray[np.float64], sizes: NDArray[np.float64]) -> BoolArray:
+    """Return whether some group determines the skip of each follower; (n_groups, n_followers)."""
     others = sizes.sum(axis=0) - sizes
-    # Laplace's rule keeps the others' share off 0 and 1, where no number of rows would convince.
+    # Laplace smoothing keeps the others' share away from 0 and 1, where the logarithm diverges.
     elsewhere = (skips.sum(axis=0) - skips + 1.0) / (others + 2.0)
     slips = _SLIP_SHARE * sizes
     always = (sizes - skips <= slips) & (sizes * np.log(elsewhere) < np.log(_CHANCE))
     never = (skips <= slips) & (sizes * np.log1p(-elsewhere) < np.log(_CHANCE))
-    # A group of nobody settles nothing by the above, whatever its share.
+    # An empty group never passes the tests above, whatever its share.
     matters = np.abs(skips / np.maximum(sizes, 1.0) - elsewhere) >= _CONTRAST
     return ((always | never) & matters).any(axis=0)

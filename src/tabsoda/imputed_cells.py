@@ -1,4 +1,4 @@
-"""The values that an engine gives to missing cells, and how finished ones are kept."""
+"""The values that an engine imputes, and the hook that stores finished ones."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
 
-# Returns the array of a name: the one that was kept, or else what the function computes.
+# Called as keep(name, compute): returns the stored array of that name, or computes and stores it.
 Keep = Callable[[str, Callable[[], Values]], Values]
 
 
 def keep_nothing(name: str, compute: Callable[[], Values]) -> Values:
-    """Compute the array, whatever its name; the :data:`Keep` of runs without a checkpoint."""
+    """Compute the array without storing it; the :data:`Keep` of runs without a checkpoint."""
     return compute()
 
 
 @dataclass(frozen=True, eq=False)
 class ImputedCells:
-    """Which cells were imputed, and every value they were given.
+    """Which cells were imputed, and all their imputed values.
 
     A *draw* is one plausible answer. A point estimate is the best single guess; point estimates
-    vary less than answers do and give intervals that are too short.
+    vary less than real answers and give confidence intervals that are too short.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class ImputedCells:
         Row and column of each imputed cell.
     draws : ndarray of float64, shape (n_draws, n_cells)
         Level positions or numbers, as in :class:`tabsoda.table.CodedTable`; NaN where the cell
-        is skipped in that draw, because the drawn answer of its gate leads past it.
+        is skipped in that draw because of the drawn answer of its gate.
     mode, median : ndarray of float64, shape (n_cells,)
         Point estimates. ``mode``: levels by mode, numbers by mean. ``median``: nominals by mode,
         ordinals and numbers by median. NaN as in ``draws``.

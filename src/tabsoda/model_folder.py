@@ -25,7 +25,7 @@ TENSORS, TEXT = "model.safetensors", "model.json"
 def write_model(
     folder: Path, engine: str, content: dict[str, Any], tensors: dict[str, torch.Tensor]
 ) -> None:
-    """Write a model to a folder, which is made where it does not exist.
+    """Write a model to a folder, which is created if it does not exist.
 
     Parameters
     ----------
@@ -67,9 +67,10 @@ def read_content(folder: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(
-            f"The folder '{folder}' holds no model",
+            f"The folder '{folder}' does not contain a model",
             found=error.strerror or str(error),
-            expected=f"{TEXT} and {TENSORS}, as save writes them",
+            expected=f"{TEXT} and {TENSORS}, written by save",
+            next_step="Check the path, or fit a model and save it",
         ) from error
     except ValueError as error:
         raise _unreadable(path, str(error)) from error
@@ -80,7 +81,7 @@ def read_content(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def readable(folder: Path) -> Iterator[None]:
-    """Turn what goes wrong while a damaged model is put together into an input error."""
+    """Convert exceptions while loading a damaged model into an input error."""
     try:
         yield
     except DeviceError:
@@ -98,14 +99,14 @@ def _unreadable(path: Path, found: str) -> InputError:
     return InputError(
         f"The model file '{path}' cannot be read",
         found=found,
-        expected="a model as save writes it",
+        expected="a model written by save",
         next_step="Save the model again, or fit it again",
     )
 
 
 def column_content(column: Column) -> dict[str, Any]:
     """Return a column, ready for JSON."""
-    # Lists of pairs, because JSON would turn the codes into texts if they were keys.
+    # Lists of pairs, because JSON would convert codes to strings if they were keys.
     return {
         "name": column.name,
         "kind": column.kind.value,

@@ -1,4 +1,4 @@
-"""What functions that take long call to say how far they are."""
+"""Types of the callbacks that report progress."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ def setting(
     even: bool = False,
     choices: tuple[Any, ...] | None = None,
 ) -> Any:
-    """Declare a setting: its default, what it means, and what values it takes.
+    """Declare a setting: its default, its meaning and its allowed values.
 
-    ``low`` and ``high`` are allowed themselves, ``above`` and ``below`` are not.
+    The bounds ``low`` and ``high`` are inclusive, ``above`` and ``below`` exclusive.
     """
     metadata = {"meaning": meaning, "low": low, "high": high, "choices": choices}
     return field(
@@ -32,7 +32,7 @@ def setting(
 
 
 def bounds_text(item: Any) -> str:
-    """Say what numbers a setting takes, such as ``"from 0 below 1"``; empty where any.
+    """Describe the allowed numbers, such as ``"from 0 below 1"``; empty if there are no bounds.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def bounds_text(item: Any) -> str:
 
 @dataclass(frozen=True)
 class SettingGroup:
-    """Checks every field against what it was declared with."""
+    """Checks every field against its declaration."""
 
-    # What the settings call the group, where the name of the class does not say so.
+    # Name of the group in the settings, if it differs from the name of the class.
     group: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class SettingsBase:
                 )
             if not isinstance(changes, Mapping):
                 raise InputError(
-                    f"The settings of the group '{group}' are not usable",
+                    f"The settings of the group '{group}' are invalid",
                     found=repr(changes),
                     expected=f"names and values, such as {group}={{...}}",
                 )
@@ -139,8 +139,8 @@ def _check(group: str, name: str, value: Any, item: Any) -> None:
             problem = f"a number {bounds_text(item)}"
     if problem is not None:
         raise InputError(
-            f"The setting {group}.{name} is out of range",
+            f"The setting {group}.{name} has an invalid value",
             found=repr(value),
             expected=problem,
-            next_step=f"It is: {item.metadata['meaning']}",
+            next_step=f"Meaning of this setting: {item.metadata['meaning']}",
         )

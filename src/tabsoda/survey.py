@@ -1,4 +1,4 @@
-"""A survey in memory: the file's own values, what they mean, and the state of every cell."""
+"""A survey in memory: the values of the file, their meaning, and the state of every cell."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.files import file_hash
+from tabsoda.event_texts import stage
 from tabsoda.events import EventLog
 from tabsoda.schema.schema import Schema
 from tabsoda.states.cell_states import CellStates
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file as it was when it was read."""
+    """An input file and the hash of its content."""
 
     path: Path
     sha256: str
 
     @classmethod
     def of(cls, path: str | Path) -> InputFile:
-        """Return a file with the hash of its present content."""
+        """Return a file with the hash of its current content."""
         return cls(Path(path), file_hash(Path(path)))
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What :func:`tabsoda.read_survey` returns, and what is mined, imputed and exported.
+    """A survey as :func:`tabsoda.read_survey` returns it, to be mined, imputed and exported.
 
     Attributes
     ----------
@@ -43,7 +44,7 @@ class Survey:
         that Stata and SAS letters (``.a``) are null here and kept in ``tags``. None for a plain
         array of numbers.
     schema : Schema
-        The meaning of every column. ``schema.questions`` are the ones mined and imputed.
+        The meaning of every column. ``schema.questions`` are mined and imputed.
     table : CodedTable
         The questions as numbers with their states, rows as in ``frame``.
     tags : dict of str to ndarray of object
@@ -57,11 +58,11 @@ class Survey:
     unlisted : {"error", "missing"}
         How values that the description does not list were read.
     original : frame, array or None
-        What was put in, where it was a frame, a described array or an array of float32.
+        The input, if it was a frame, a described array or an array of float32.
     rules : RuleSet or None
-        The rules that were applied to ``table``, where any were.
+        The rules that were applied to ``table``, if any.
     known_skips : ndarray of bool, shape (n_rows, n_columns), or None
-        Skips known before rules were applied, from codes or a mask; None where no rules were.
+        Skips known before rules were applied, from codes or a mask; None without rules.
     """
 
     frame: pl.DataFrame
@@ -92,7 +93,7 @@ class Survey:
         return self.table.states
 
     def with_states(self, states: CellStates) -> Survey:
-        """Return the same survey under other states."""
+        """Return the same survey with other states."""
         return replace(self, table=self.table.with_states(states))
 
     def with_own_events(self) -> Survey:
@@ -100,11 +101,11 @@ class Survey:
         return replace(self, events=EventLog([*self.events]))
 
     def without_rules(self) -> Survey:
-        """Return the survey under its present states, without what was recorded about rules.
+        """Return the survey with its current states, without its record of rules.
 
-        Rules are applied anew where it is imputed again.
+        Rules are applied again if the survey is imputed again.
         """
-        events = EventLog([event for event in self.events if event.stage != "skips"])
+        events = EventLog([event for event in self.events if stage(event) != "skips"])
         return replace(self, events=events, rules=None, known_skips=None)
 
     def _repr_html_(self) -> str:

@@ -1,6 +1,6 @@
-"""The table that every stage after reading works on: numbers, states, and nothing of the file.
+"""The table that every stage after reading uses: answers as numbers, and cell states.
 
-Needs numpy alone, so that the engine runs where no data-frame library is installed.
+Needs only numpy, so that the engine runs without a data-frame library.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CodedTable:
             answers = self.values[answered[:, position], position]
             if not np.isfinite(answers).all():
                 raise InputError(
-                    "holds an answer that is not a finite number",
+                    "contains an answer that is not a finite number",
                     column=column.name,
                     found=f"{int((~np.isfinite(answers)).sum())} such cells",
                     expected="finite numbers, or a blank",
@@ -64,7 +64,7 @@ class CodedTable:
                 whole = (answers == np.floor(answers)).all()
                 if not whole or answers.min() < 0 or answers.max() >= column.n_levels:
                     raise InputError(
-                        "holds an answer outside its levels",
+                        "contains an answer outside its levels",
                         column=column.name,
                         found=f"positions {answers.min():g} to {answers.max():g}",
                         expected=f"0 to {column.n_levels - 1}",
@@ -82,7 +82,7 @@ class CodedTable:
         values: NDArray[np.float64],
         skipped: NDArray[np.bool_] | None = None,
     ) -> CodedTable:
-        """Build a table in which NaN is no answer; ``skipped`` says which of those are skips."""
+        """Build a table in which NaN means no answer; ``skipped`` marks the skips among them."""
         values = np.array(values, dtype=np.float64)
         answered = ~np.isnan(values)
         skips = np.zeros_like(answered) if skipped is None else skipped
@@ -100,7 +100,7 @@ class CodedTable:
         return self.states.names
 
     def with_states(self, states: CellStates) -> CodedTable:
-        """Return the same answers under other states; cells no longer answered become NaN."""
+        """Return the same answers with other states; cells no longer answered become NaN."""
         return CodedTable(self.columns, self.values.copy(), states)
 
     def select(self, names: tuple[str, ...]) -> CodedTable:

@@ -206,16 +206,16 @@ def test_rows_left_out_are_told(result):
         ("age ~ +* smokes", {}, "cannot be read"),
         ("smokes ~ age", {}, "The outcome smokes is categorical"),
         ("bs(age, 4) ~ health", {}, "more than one column"),
-        ("health ~ age", {"family": "binomial"}, "does not fit the family binomial"),
+        ("health ~ age", {"family": "binomial"}, "does not match the family binomial"),
         ("I(-age) ~ health", {"family": "poisson"}, "numbers of 0 or more"),
-        ("age ~ health", {"family": "gamma"}, "family is not known"),
+        ("age ~ health", {"family": "gamma"}, "Unknown family"),
         (
             "age ~ health",
             {"weights": "region"},
             "'region' has texts. Found: '.*' in row 1, .* such cells",
         ),
         ("age ~ health", {"weights": "nobody"}, "'nobody' named in weights is not in this result"),
-        ("age ~ health", {"weights": np.full(80, -1.0)}, "The weights are not usable"),
+        ("age ~ health", {"weights": np.full(80, -1.0)}, "The weights are invalid"),
         ("age ~ health", {"weights": np.zeros(80)}, "The weights are all zero"),
         ("age ~ health", {"weights": [1.0, 2.0]}, "2 weights"),
         ("age ~ health + I(2 * health)", {}, "cannot be fitted to draw 1"),
@@ -250,7 +250,7 @@ def test_the_long_table_is_that_of_mice(result):
 
 def test_fitting_to_every_draw_tells_how_far_it_is(result):
     told = []
-    pooled_model(result, "cigarettes ~ age", report=lambda *one: told.append(one))
+    pooled_model(result, "cigarettes ~ age", progress=lambda *one: told.append(one))
     assert told == [(draw - 1, 4, f"draw {draw} of 4") for draw in (1, 2, 3, 4)]
 
 
@@ -343,5 +343,5 @@ def test_one_row_has_no_variance():
 
 @pytest.mark.parametrize("name", [".imp", ".id"])
 def test_names_that_the_long_table_needs_for_itself(name):
-    with pytest.raises(InputError, match=f"Column '{name}' has a name that the stacked table"):
+    with pytest.raises(InputError, match=f"Column '{name}' has a name that is reserved"):
         small_result(["x", name]).complete("long")

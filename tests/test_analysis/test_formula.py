@@ -130,8 +130,8 @@ def test_raw_terms_stay_beside_the_labels(result):
         ("age ~ health", {"where": "age == 40"}, "rows without a blank|is constant"),
         ("health ~ age", {"family": "binomial"}, r"The outcome health .* I\(health == 4\)"),
         ("smokes ~ age", {}, r"levels 1 'Yes', 2 'No'.*I\(smokes == 1\)"),
-        ("age ~ health", {"where": "age > 500"}, "Nobody is left.*80 outside the subset"),
-        ("age ~ health", {"exponentiate": True}, "not logarithms of ratios"),
+        ("age ~ health", {"where": "age > 500"}, "No respondents are left.*80 outside the subset"),
+        ("age ~ health", {"exponentiate": True}, "not log ratios"),
     ],
 )
 def test_outcomes_and_subsets_that_cannot_be_fitted(formula, options, message, result):

@@ -28,7 +28,8 @@ def folder(result, tmp_path_factory):
     path = tmp_path_factory.mktemp("pool") / "out"
     (path / RECORD).mkdir(parents=True)
     write_record(replace(result, survey=survey), path / RECORD)
-    (path / MANIFEST).write_text(json.dumps({"format": RECORD_FORMAT, "outputs_sha256": {}}))
+    manifest = {"format": RECORD_FORMAT, "options": {}, "seconds": 1.0, "outputs_sha256": {}}
+    (path / MANIFEST).write_text(json.dumps(manifest))
     return path
 
 
@@ -187,19 +188,19 @@ def test_tables(pool, as_json, folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "Exactly one kind of estimate"),
+        ([], "Only one kind of estimate"),
         (["--mean", "age", "--share", "smokes"], "--mean and --share"),
-        (["--mean", "age", "--exponentiate"], "--exponentiate are for models"),
+        (["--mean", "age", "--exponentiate"], "--exponentiate only apply to models"),
         (["--mean", "age", "--where", "aeg > 3"], "'aeg' named in where .* Similar names: age"),
         (["--mean", "age", "--by", "regions"], "'regions' named in by .* Similar names: region"),
         (["--mean", "agee"], "Similar names: age"),
-        (["--mean", "age", "--where", "age > 900"], "Nobody is left to estimate age from"),
+        (["--mean", "age", "--where", "age > 900"], "No respondents are left to estimate age"),
         (["--mean", "region"], "'region' has levels that are not numbers"),
         (["--share", "age"], "'age' has no levels"),
         (["--table", "smokes", "age"], "'age' has no levels"),
         (["--formula", "age ~ Health"], "'Health' named in the formula .* Similar names: health"),
         (["--formula", "age ~ health", "--weights", "wieght"], "Similar names: weight"),
-        (["--formula", "health ~ age", "--family", "binomial"], "does not fit the family binomial"),
+        (["--formula", "health ~ age", "--family", "binomial"], "does not match the family"),
         (["--formula", "age ~ I(__import__('os').getcwd())"], "not allowed.*__import__"),
         (["--mean", "age", "--where", "__import__('os').getcwd() == 1"], "not allowed.*__import__"),
     ],

@@ -208,13 +208,13 @@ def test_an_equation_for_every_level_is_pooled():
 @pytest.mark.parametrize(
     ("analyses", "variances", "message"),
     [
-        ([1.0], [1.0], "nothing to pool.*Draw more"),
-        ([1.0, 2.0], [1.0], "not as many variances"),
+        ([1.0], [1.0], "Too few analyses.*Draw more"),
+        ([1.0, 2.0], [1.0], "numbers of variances and estimates differ"),
         ([1.0, 2.0], None, "Analysis 1 cannot be pooled"),
         ([1.0, np.nan], [1.0, 1.0], "Analysis 2 has no finite result"),
         ([1.0, 2.0], [1.0, -1.0], "Analysis 2 has a negative variance"),
-        ([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]], "do not fit its estimates"),
-        ([1.0, "x"], [1.0, 1.0], "Analysis 2 has something that is not a number"),
+        ([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0]], "do not match its estimates"),
+        ([1.0, "x"], [1.0, 1.0], "Analysis 2 contains something that is not a number"),
     ],
 )
 def test_what_cannot_be_pooled(analyses, variances, message):
@@ -227,7 +227,7 @@ def test_analyses_of_different_terms_are_not_pooled():
 
     one = (pd.Series({"a": 1.0, "b": 2.0}), np.eye(2))
     other = (pd.Series({"a": 1.0, "c": 2.0}), np.eye(2))
-    with pytest.raises(InputError, match=r"Analysis 2 estimates something else.*b, c"):
+    with pytest.raises(InputError, match=r"Analysis 2 has other terms.*b, c"):
         pool([one, other])
 
 

@@ -85,7 +85,7 @@ def test_a_heap_has_no_width_and_says_so():
     assert pooled.estimates.tolist() == [0, 20.5]
     assert pooled.intervals()[0].tolist() == [0, 0]
     assert pooled.std_errors[1] > 0
-    assert pooled.notes[-1].startswith("Many respondents share the answer at the 0.5 quantile of y")
+    assert pooled.notes[-1].startswith("Many respondents gave the answer at the 0.5 quantile of y")
 
 
 def test_draws_that_move_a_heap_keep_a_finite_interval():
@@ -145,7 +145,7 @@ def test_what_has_no_quantile(result):
     with pytest.raises(InputError, match=r"'smokes' is nominal.*shares"):
         pooled_median(result, "smokes")
     for share in (0.0, 1.0, float("nan"), []):
-        with pytest.raises(InputError, match=r"quantile is not usable.*between 0 and 1"):
+        with pytest.raises(InputError, match=r"quantile is invalid.*between 0 and 1"):
             pooled_quantile(result, "age", share)
     with pytest.raises(InputError, match=r"'age' has too few answers.*0.99 quantile.*80"):
         pooled_quantile(result, "age", 0.99)

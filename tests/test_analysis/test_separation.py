@@ -55,11 +55,11 @@ def test_a_level_with_one_outcome_is_named(formula, family, scale, weights):
     text = str(told.value)
     assert "in draw 1" in text
     assert "region[T.sea]" in text
-    assert "Join the level with another one" in text
+    assert "Merge the level with another one" in text
 
 
 def test_a_number_that_parts_the_outcomes_is_named():
-    with pytest.raises(InputError, match=r"draw 1.*predicts the outcome with hardly an error"):
+    with pytest.raises(InputError, match=r"draw 1.*predicts the outcome almost perfectly"):
         _result(3).pool("I(age > 45) ~ age", family="binomial")
 
 

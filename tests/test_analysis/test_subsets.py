@@ -145,7 +145,7 @@ def test_models_of_identical_draws_are_the_complete_data_fit():
 def test_a_function_has_at_most_the_rows_as_degrees_of_freedom(result):
     pooled = result.pool(lambda t: ([t["weight"].mean(), 1.0], np.diag([0.1, 0.2])))
     assert pooled.df.tolist() == [78, 78]
-    with pytest.raises(InputError, match="for formulas"):
+    with pytest.raises(InputError, match="only apply to formulas"):
         result.pool(lambda t: (1.0, 1.0), where="age > 3")
 
 
@@ -175,7 +175,7 @@ def test_groups_are_formed_in_every_draw(result):
     assert list(groups) == ["north", "south", "west"]
     assert groups.failed == {"sea": "nobody"}
     assert groups.notes == (
-        "Some answers to region were imputed: groups are formed anew in every draw.",
+        "Some answers to region were imputed: groups are formed in every draw.",
     )
     for level, pooled in groups.items():
         ages = [
@@ -254,7 +254,7 @@ def test_replicate_weights_know_subsets(result):
 
 
 def test_codes_of_nominals_taken_as_numbers_are_noted(result):
-    assert "its codes are taken as numbers" in pooled_mean(result, "smokes").notes[0]
+    assert "its codes are used as numbers" in pooled_mean(result, "smokes").notes[0]
     assert pooled_mean(result, "health").notes == ()
     with pytest.raises(InputError, match=r"'age' has no levels.*mean"):
         pooled_proportions(result, "age")

@@ -14,15 +14,13 @@ import pytest
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 
-QUICK = {
-    "backbone.width": "16",
-    "training.max_steps": "6",
-    "training.min_epoch_steps": "3",
-    "training.calibration_steps": "5",
-    "sampler.steps": "4",
-    "em.rounds": "2",
-    "experts.trees": "quick",
-}
+TINY = ("--quality", "tiny")
+# Of the paper's engine, for what it alone does.
+TINY_PAPER = (
+    *("--preset", "small", "--set", "backbone.width=16", "--set", "training.max_steps=6"),
+    *("--set", "training.min_epoch_steps=3", "--set", "training.calibration_steps=5"),
+    *("--set", "sampler.steps=4"),
+)
 
 
 def write_survey(folder):
@@ -34,17 +32,16 @@ def write_survey(folder):
     return folder
 
 
-def options_of(settings, **changed):
-    merged = settings | {name.replace("__", "."): value for name, value in changed.items()}
-    return [word for name, value in merged.items() for word in ("--set", f"{name}={value}")]
-
-
 def impute_arguments(survey, out, *options, **changed):
+    """Return the arguments of a run in the tiny quality, unless the options name another."""
+    settings = [f"{name.replace('__', '.')}={value}" for name, value in changed.items()]
+    is_named = "--quality" in options or "--preset" in options
     return [
         "impute",
         str(survey / "survey.csv"),
         *("--survey", str(survey / "survey.toml"), "-o", str(out), "--device", "cpu"),
-        *options_of(QUICK, **changed),
+        *(() if is_named else TINY),
+        *(word for text in settings for word in ("--set", text)),
         *options,
     ]
 

@@ -16,10 +16,9 @@ from tabsoda.skips.rule_set import RuleSet
 
 @pytest.fixture(scope="module", autouse=True)
 def short_training():
-    """Train for a moment only: what is imputed is the same job, a little worse."""
+    """Train for a moment only: what is imputed is the same job, with poorer estimates."""
     with pytest.MonkeyPatch.context() as patch:
-        settings = {"training": {"max_steps": 40}, "sampler": {"steps": 5}}
-        patch.setattr(demo_imputation, "SETTINGS", settings)
+        patch.setattr(demo_imputation, "QUALITY", "tiny")
         yield
 
 
@@ -34,7 +33,7 @@ def test_summary_is_for_people(folder: Path) -> None:
     text = (folder / "summary.txt").read_text(encoding="utf-8")
 
     assert max(len(line) for line in text.splitlines()) <= 80
-    assert "1,500 people" in text
+    assert "1,500 respondents" in text
     assert "PARTNER is skipped when MARITAL is 1 'Married'" in text
 
 

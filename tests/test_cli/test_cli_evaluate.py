@@ -43,7 +43,7 @@ def test_from_a_file_to_tables(survey, tmp_path, capsys):
     common = ("--methods", "mode", "--mechanisms", "mar,mcar", "--rows", "300")
     _evaluate(survey, out, *common, "--replications", "2")
     shown = capsys.readouterr()
-    assert "4 cells were run, 0 were there already, 0 failed." in shown.out
+    assert "4 cells were run, 0 had been run before, 0 failed." in shown.out
     assert "Imputation performance, MAR" in shown.out
     assert "4/4 survey" in shown.err
     assert "s left" in shown.err
@@ -60,12 +60,12 @@ def test_from_a_file_to_tables(survey, tmp_path, capsys):
     assert (out / "differences-mar-mace.svg").is_file()
 
     _evaluate(survey, out, *common, "--replications", "3")
-    assert "2 cells were run, 4 were there already" in capsys.readouterr().out
+    assert "2 cells were run, 4 had been run before" in capsys.readouterr().out
 
     with pytest.raises(SystemExit) as caught:
         _evaluate(survey, out, *common, "--rate", "0.1")
     assert caught.value.code == 2
-    assert "under other settings" in " ".join(capsys.readouterr().err.split())
+    assert "of other settings" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_study_of_survey_folders(survey, tmp_path, capsys, monkeypatch):
@@ -116,8 +116,8 @@ def test_bad_requests_are_refused(survey, tmp_path, capsys, monkeypatch):
     described = (data, "--survey", survey / "survey.toml", "-o", out)
     assert "no survey to evaluate on" in _refused(capsys, "-o", out)
     assert "mechanisms.0" in _refused(capsys, *described, "--mechanisms", "luck")
-    assert "no such method" in _refused(capsys, *described, "--methods", "magic")
-    assert "does not give an imputation method" in _refused(
+    assert "Unknown method" in _refused(capsys, *described, "--methods", "magic")
+    assert "does not return an imputation method" in _refused(
         capsys, *described, "--methods", "os:getcwd"
     )
     assert "does not exist" in _refused(capsys, "--study", tmp_path / "none.toml", "-o", out)
@@ -126,7 +126,7 @@ def test_bad_requests_are_refused(survey, tmp_path, capsys, monkeypatch):
     assert not out.exists()
     (tmp_path / "file").touch()
     in_file = (data, "--survey", survey / "survey.toml", "-o", tmp_path / "file" / "out")
-    assert "cannot be made" in _refused(capsys, *in_file, "--methods", "mode")
+    assert "cannot be created" in _refused(capsys, *in_file, "--methods", "mode")
 
 
 def test_a_dead_method_stops_the_run(survey, tmp_path, capsys):

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 from impute_runs import (
-    QUICK,
     assert_complete,
     assert_same,
     impute,
@@ -20,8 +19,10 @@ from impute_runs import (
 from tabsoda import RuleSet, TabSODAImputer, read_survey
 from tabsoda.cli.impute_settings import parse_settings
 from tabsoda.cli.main import main
+from tabsoda.engine.settings import EngineSettings
+from tabsoda.engines import settings_for
 from tabsoda.errors import InputError
-from tabsoda.quality import settings_for
+from tabsoda.paper.settings import PaperSettings
 
 
 @pytest.fixture(scope="module")
@@ -81,26 +82,32 @@ def test_manifest_tells_how_the_result_came_about(survey, result):
     assert sum(manifest["imputed_by_variable"].values()) == counts["imputed"] == counts["missing"]
     data = hashlib.sha256((survey / "survey.csv").read_bytes()).hexdigest()
     assert manifest["inputs"]["data"] == {"file": "survey.csv", "sha256": data}
-    assert [entry["round"] for entry in manifest["rounds"]] == [1, 2]
-    settings = json.loads((result / "settings.json").read_text())
-    changes = parse_settings(f"{k}={v}" for k, v in QUICK.items())
-    n_columns, n_continuous = _columns(survey)
-    expected = settings_for("balanced", counts["rows"], n_columns, changes)
-    resolved = expected.resolve(n_columns, n_continuous).to_dict()
-    assert settings == json.loads(json.dumps(resolved))
+    assert [entry["network"] for entry in manifest["rounds"]] == [1]
+    assert settings_of(result) == settings_for("tiny", 300, 14)
 
 
-def _columns(survey):
-    columns = read_survey(survey / "survey.csv", survey / "survey.toml").table.columns
-    return len(columns), sum(not column.is_categorical for column in columns)
+def settings_of(result):
+    return EngineSettings.from_dict(json.loads((result / "settings.json").read_text()))
+
+
+@pytest.mark.slow
+def test_without_a_quality_the_balanced_one_is_run_as_it_is(survey, tmp_path):
+    main(
+        [
+            *("impute", str(survey / "survey.csv"), "--survey", str(survey / "survey.toml")),
+            *("-o", str(tmp_path / "out"), "--device", "cpu", "-m", "1"),
+        ]
+    )
+    assert_complete(tmp_path / "out")
+    assert settings_of(tmp_path / "out") == settings_for("balanced", 300, 14)
 
 
 def test_rules_are_recorded_with_their_review(survey, result):
     events = json.loads((result / "manifest.json").read_text())["events"]
-    told = [event["decision"] for event in events]
-    assert "unreviewed rules applied" not in told
-    assert told.count("rejected rules not applied") == 1
-    assert told.count("skips taken from rules") == 1
+    kinds = [event["kind"] for event in events]
+    assert "unreviewed_rules_applied" not in kinds
+    assert kinds.count("rejected_rules_not_applied") == 1
+    assert kinds.count("skips_taken_from_rules") == 1
 
 
 @pytest.fixture
@@ -126,10 +133,11 @@ def test_unreviewed_rules_are_applied_when_accepted_and_named(survey, proposed, 
     impute(survey, tmp_path / "x", *accepted, "--dry-run", "--json")
     facts = json.loads(capsys.readouterr().out)
     rules = RuleSet.from_toml(proposed)
-    event = next(e for e in facts["events"] if e["decision"] == "unreviewed rules applied")
-    assert event["detail"].startswith(f"{len(rules.active)} of {len(rules)} rules")
-    named = event["detail"].split(": ")[1].split(", ")
-    assert named == [rule.identifier for rule in rules.active]
+    event = next(e for e in facts["events"] if e["kind"] == "unreviewed_rules_applied")
+    counts = event["counts"]
+    assert (counts["rules"], counts["of_rules"]) == (len(rules.active), len(rules))
+    assert counts["identifiers"] == [rule.identifier for rule in rules.active]
+    assert f"{len(rules.active)} of {len(rules)} rules" in event["text"]
     skipped = sum(variable["skipped"] for variable in facts["variables"].values())
     source = read_survey(survey / "survey.csv", survey / "survey.toml")
     assert skipped == rules.apply(source.table).skipped.sum() > 0
@@ -145,9 +153,9 @@ def test_rules_of_a_model_were_accepted_with_it(survey, proposed, tmp_path, caps
     model = ["--model", str(tmp_path / "x" / "model"), "--dry-run", "--json"]
     main(["impute", str(survey / "survey.csv"), *model])
     events = json.loads(capsys.readouterr().out)["events"]
-    details = [e["detail"] for e in events if e["decision"] == "unreviewed rules applied"]
-    assert len(details) == 1
-    assert "came with the model" in details[0]
+    reasons = [e["counts"]["why"] for e in events if e["kind"] == "unreviewed_rules_applied"]
+    assert len(reasons) == 1
+    assert "came with the model" in reasons[0]
 
 
 def test_mined_rules_are_used_only_when_accepted(survey, tmp_path, capsys):
@@ -155,9 +163,10 @@ def test_mined_rules_are_used_only_when_accepted(survey, tmp_path, capsys):
     assert "--mine together with --accept-all" in refused(capsys, *arguments, code=3)
     impute(survey, tmp_path / "x", "--mine", "--accept-all", "--dry-run", "--json")
     events = json.loads(capsys.readouterr().out)["events"]
-    mined = next(e for e in events if e["decision"] == "rules mined")["detail"].split()[0]
-    event = next(e for e in events if e["decision"] == "unreviewed rules applied")
-    assert event["detail"].startswith(f"{mined} of {mined} rules, accepted without review: r0")
+    mined = next(e for e in events if e["kind"] == "rules_mined")["counts"]["rules"]
+    counts = next(e for e in events if e["kind"] == "unreviewed_rules_applied")["counts"]
+    assert counts["rules"] == counts["of_rules"] == len(counts["identifiers"]) == mined > 0
+    assert counts["why"] == "accepted without review"
 
 
 def test_mask_and_rules_add_up(survey, tmp_path, capsys):
@@ -190,20 +199,20 @@ def test_dry_run_tells_every_variable_and_writes_nothing(survey, tmp_path, capsy
         counts = (m[:, position].sum() for m in (states.answered, states.skipped, states.missing))
         assert rows[name][1:] == [str(count) for count in counts]
     assert "This takes about" in text
-    assert "every blank is taken" not in text
+    assert "every blank is treated" not in text
     assert not (tmp_path / "x").exists()
     assert max(map(len, text.splitlines())) <= 80
 
 
 def test_who_forgets_the_rules_is_told_that_blanks_are_imputed(survey, tmp_path, capsys):
     impute(survey, tmp_path / "x", "--dry-run")
-    assert "every blank is taken for a missing answer" in " ".join(capsys.readouterr().out.split())
+    assert "every blank is treated as a missing answer" in " ".join(capsys.readouterr().out.split())
     impute(survey, tmp_path / "x")
     told = capsys.readouterr()
-    assert "every blank is taken for a missing answer" in " ".join(told.err.split())
-    assert "every blank taken for missing" in told.out
+    assert "every blank is treated as a missing answer" in " ".join(told.err.split())
+    assert "every blank taken as missing" in told.out
     decisions = json.loads((tmp_path / "x" / "manifest.json").read_text())["events"]
-    assert "every blank taken for missing" in [one["decision"] for one in decisions]
+    assert "every_blank_taken_as_missing" in [one["kind"] for one in decisions]
     flags = json.loads((tmp_path / "x" / "report.json").read_text())["flags"]
     assert "No blank is known to be a skip" in flags[0]["text"]
 
@@ -248,7 +257,7 @@ def test_a_model_imputes_another_file_without_fitting(survey, result, tmp_path, 
     # Equal rows are told apart by their order, so a row's imputations move with it.
     assert part.cast(pl.Float64).equals(whole.cast(pl.Float64))
     bad = refused(capsys, "impute", tmp_path / "new.csv", *model, "--seed", "4")
-    assert "--seed is about fitting" in bad
+    assert "--seed is for fitting" in bad
 
 
 def test_same_seed_same_result_and_another_seed_another(survey, result, tmp_path):
@@ -281,23 +290,32 @@ def test_undeclared_values(survey, tmp_path, capsys):
     assert variable["to_impute"] == 1 + int(frame["SEX"].is_null().sum())
 
 
+SMALL = ("--preset", "small", "--set")
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--set", "rounds=2"], "group.name=value"),
-        (["--set", "em"], "group.name=value"),
-        (["--set", "engine.rounds=2"], "no group of settings called 'engine'"),
-        (["--set", "em.round=2"], "no setting called 'em.round'. Expected: one of min_rounds"),
-        (["--set", "em.rounds=many"], "em.rounds cannot be read. Found: 'many'. Expected: a whole"),
-        (["--set", "em.rounds=0"], "em.rounds is out of range"),
-        (["--set", "loss.width_parity=2"], "Expected: true or false"),
-        (["--set", "temperature.grid=a,b"], "numbers with commas"),
-        (["--set", "training.max_steps=few"], "a whole number or none"),
-        (["--set", "em.rounds=2", "--set", "em.rounds=3"], "given twice"),
-        (["--set", "backbone.name=oak"], "one of 'mlp'"),
-        (["--mine", "--skip-mask", "{}/skip.parquet"], "--mine looks for rules"),
+        (["--set", "steps=2"], "group.name=value"),
+        (["--set", "training"], "group.name=value"),
+        (["--set", "engine.steps=2"], "no group of settings called 'engine'"),
+        (["--set", "training.steps=2"], "no setting called 'training.steps'. Expected: one of"),
+        (
+            ["--set", "training.max_steps=few"],
+            "max_steps cannot be read. Found: 'few'. Expected: a",
+        ),
+        (["--set", "em.rounds=2"], "no group of settings called 'em'"),
+        ([*SMALL, "em.round=2"], "no setting called 'em.round'. Expected: one of min_rounds"),
+        ([*SMALL, "em.rounds=many"], "em.rounds cannot be read. Found: 'many'. Expected: a whole"),
+        ([*SMALL, "em.rounds=0"], "em.rounds has an invalid value"),
+        ([*SMALL, "loss.width_parity=2"], "Expected: true or false"),
+        ([*SMALL, "temperature.grid=a,b"], "numbers separated by commas"),
+        ([*SMALL, "training.max_steps=few"], "a whole number or none"),
+        (["--set", "draws.steps=2", "--set", "draws.steps=3"], "given twice"),
+        (["--set", "network.name=oak"], "one of 'embedding'"),
+        (["--mine", "--skip-mask", "{}/skip.parquet"], "--mine cannot be combined with"),
         (["--model", "{}"], "There is no model"),
-        (["--model", "{}", "--bits"], "--bits is about fitting"),
+        (["--model", "{}", "--bits"], "--bits is for fitting"),
         (["--rules", "{}/none.toml"], "does not exist"),
         (["--preset", "huge"], "huge"),
         (["-m", "-1"], "-1"),
@@ -321,9 +339,13 @@ def test_no_output_folder(survey, capsys):
 
 
 def test_settings_get_the_type_they_have():
-    assert parse_settings(
-        ["training.max_steps=none", "training.learning_rate=1e-3", "em.rounds = 3"]
-    ) == {"training": {"max_steps": None, "learning_rate": 0.001}, "em": {"rounds": 3}}
-    assert isinstance(parse_settings(["training.max_steps=5"])["training"]["max_steps"], int)
+    given = ["training.max_steps=none", "training.learning_rate=1e-3", "em.rounds = 3"]
+    assert parse_settings(given, PaperSettings()) == {
+        "training": {"max_steps": None, "learning_rate": 0.001},
+        "em": {"rounds": 3},
+    }
+    changes = parse_settings(["training.max_steps=5", "trees.effort=none"], EngineSettings())
+    assert changes == {"training": {"max_steps": 5}, "trees": {"effort": "none"}}
+    assert isinstance(changes["training"]["max_steps"], int)
     with pytest.raises(InputError, match="given twice"):
-        parse_settings(["em.rounds=3", "em.rounds=3"])
+        parse_settings(["draws.steps=3", "draws.steps=3"], EngineSettings())

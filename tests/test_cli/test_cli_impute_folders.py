@@ -6,13 +6,14 @@ import signal
 import polars as pl
 import pytest
 from impute_runs import (
-    QUICK,
+    TINY,
+    TINY_PAPER,
     assert_complete,
+    assert_same,
     contents,
     disk_full_at,
     impute,
     impute_arguments,
-    options_of,
     refused,
     start,
     wait_for,
@@ -28,16 +29,34 @@ def survey(tmp_path_factory):
     return write_survey(tmp_path_factory.mktemp("survey"))
 
 
-# A process of its own knows nothing of fewer regressions.
-@pytest.mark.usefixtures("all_regressions")
-def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
-    arguments = impute_arguments(survey, tmp_path / "out", em__rounds="8")
+def test_interrupted_it_goes_on_after_the_training_of_the_network(survey, tmp_path):
+    # Long enough that the signal arrives before the model is finished.
+    slow = {"trees__effort": "full", "regressions__sets": "10", "regressions__rounds": "3"}
+    arguments = impute_arguments(survey, tmp_path / "out", **slow)
+    process = start(arguments)
+    wait_for(tmp_path / "out" / ".checkpoint" / "network.safetensors", process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Finished stages and draws are kept" in err
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [".checkpoint"]
+
+    main(arguments)
+    assert_complete(tmp_path / "out")
+    events = json.loads((tmp_path / "out" / "manifest.json").read_text())["events"]
+    assert [e["kind"] for e in events].count("training_resumed_after_network") == 1
+    impute(survey, tmp_path / "whole", **slow)
+    assert_same(tmp_path / "out", tmp_path / "whole")
+
+
+def test_interrupted_the_papers_engine_goes_on_after_the_last_round(survey, tmp_path):
+    arguments = impute_arguments(survey, tmp_path / "out", *TINY_PAPER, em__rounds="8")
     process = start(arguments)
     wait_for(tmp_path / "out" / ".checkpoint" / "round.json", process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Finished rounds and draws are kept" in err
+    assert "Finished stages and draws are kept" in err
     assert [path.name for path in (tmp_path / "out").iterdir()] == [".checkpoint"]
     done = json.loads((tmp_path / "out" / ".checkpoint" / "round.json").read_text())["round"]
     assert 1 <= done < 8
@@ -45,9 +64,9 @@ def test_interrupted_it_goes_on_after_the_last_round(survey, tmp_path):
     main(arguments)
     assert_complete(tmp_path / "out")
     events = json.loads((tmp_path / "out" / "manifest.json").read_text())["events"]
-    resumed = [event["detail"] for event in events if event["decision"] == "resumed"]
-    assert resumed == [f"after round {done}"]
-    impute(survey, tmp_path / "whole", em__rounds="8")
+    resumed = [e["counts"] for e in events if e["kind"] == "training_resumed_after_round"]
+    assert resumed == [{"round": done}]
+    impute(survey, tmp_path / "whole", *TINY_PAPER, em__rounds="8")
     tables, _ = contents(tmp_path / "out")
     expected, _ = contents(tmp_path / "whole")
     assert all(tables[name].equals(expected[name]) for name in expected)
@@ -84,7 +103,7 @@ def test_no_room_for_the_tables_or_for_a_round_is_reported(limit, kept, survey, 
     message = " ".join(err.split())
     assert "cannot be written to" in message
     assert "File too large" in message
-    assert ("nothing was computed yet" in message) != kept
+    assert ("nothing has been computed yet" in message) != kept
     assert out.exists() == kept
     assert not list(out.glob("[!.]*"))
 
@@ -98,8 +117,8 @@ def test_no_room_for_the_result_keeps_the_earlier_one(survey, tmp_path, capsys, 
         )
     assert "No space left on device" in message
     assert json.loads((tmp_path / "manifest.json").read_text())["options"]["seed"] == 0
-    # The rounds are kept beside it, so that nothing has to be computed again.
-    assert (tmp_path / ".checkpoint" / "round.json").exists()
+    # The model is kept next to it, so that it does not have to be fitted again.
+    assert (tmp_path / ".checkpoint" / "model" / "model.safetensors").exists()
     impute(survey, tmp_path, "-m", "2", "--seed", "5", "--force")
     assert_complete(tmp_path)
 
@@ -111,7 +130,9 @@ def test_folders_that_are_not_free(survey, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("keep")
     assert "is not empty" in refused(capsys, *impute_arguments(survey, tmp_path))
     assert "is a file" in refused(capsys, *impute_arguments(survey, tmp_path / "mine.txt" / "x"))
-    assert "holds the data itself" in refused(capsys, *impute_arguments(survey, survey, "--force"))
+    assert "contains the input data" in refused(
+        capsys, *impute_arguments(survey, survey, "--force")
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["done", "mine.txt"]
 
 
@@ -123,18 +144,19 @@ def test_an_unfinished_run_of_another_command_is_left_alone(survey, tmp_path, ca
         patch.setattr(TabSODAImputer, "impute", stopped)
         with pytest.raises(SystemExit):
             impute(survey, tmp_path, "--seed", "1")
-    before = (tmp_path / ".checkpoint" / "round.safetensors").read_bytes()
+    before = (tmp_path / ".checkpoint" / "network.safetensors").read_bytes()
     message = refused(capsys, *impute_arguments(survey, tmp_path, "--seed", "2"))
     assert "unfinished run of another command. Found: seed 1 there, 2 now" in message
     other = refused(
         capsys, *impute_arguments(survey, tmp_path, "--seed", "1", "--rules", survey / "rules.toml")
     )
     assert "another command" in other
-    assert (tmp_path / ".checkpoint" / "round.safetensors").read_bytes() == before
+    assert (tmp_path / ".checkpoint" / "network.safetensors").read_bytes() == before
     impute(survey, tmp_path, "--seed", "2", "--force")
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["options"]["seed"] == 2
-    assert "resumed" not in [event["decision"] for event in manifest["events"]]
+    kinds = {event["kind"] for event in manifest["events"]}
+    assert kinds.isdisjoint({"training_resumed_after_network", "fitted_model_reused"})
 
 
 def test_force_replaces_a_result_whole(survey, tmp_path):
@@ -150,7 +172,7 @@ def test_force_takes_nothing_along_that_no_run_has_written(survey, tmp_path, cap
     (foreign / "model" / "mine.txt").write_text("keep")
     (foreign / "report.html").write_text("keep")
     message = refused(capsys, *impute_arguments(survey, foreign, "--force"))
-    assert "no run has written" in message
+    assert "would overwrite files in" in message
     assert "Found: model/mine.txt, report.html" in message
     impute(survey, result, "-m", "1")
     (result / "imputations" / "notes.txt").write_text("keep")
@@ -178,7 +200,7 @@ def test_a_question_that_nobody_answered_is_planned_imputed_and_reported(survey,
     frame = pl.read_csv(survey / "survey.csv", infer_schema=False)
     (tmp_path / "in").mkdir()
     frame.with_columns(pl.lit(None).alias("SILENT")).write_csv(tmp_path / "in" / "survey.csv")
-    asked = ["impute", str(tmp_path / "in" / "survey.csv"), "-m", "1", *options_of(QUICK)]
+    asked = ["impute", str(tmp_path / "in" / "survey.csv"), "-m", "1", *TINY]
     main([*asked, "--dry-run"])
     assert "300 cells stay missing: nobody answered" in capsys.readouterr().out
     main([*asked, "-o", str(tmp_path / "out")])

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyreadstat
 import pytest
-from impute_runs import QUICK, assert_complete, options_of
+from impute_runs import TINY, assert_complete
 
 from tabsoda import read_survey
 from tabsoda.cli.main import main
@@ -50,7 +50,7 @@ def test_letters_survive_the_result_and_every_export(letter_first, tmp_path):
     source = read_survey(data)
     assert sorted(source.tags) == ["health", "hours", "smokes"]
     assert all((tags[0] is not None) == letter_first for tags in source.tags.values())
-    options = ["-m", "2", "--device", "cpu", "--no-report", *options_of(QUICK)]
+    options = ["-m", "2", "--device", "cpu", "--no-report", *TINY]
     main(["impute", str(data), "-o", str(out), *options])
     assert_complete(out)
 

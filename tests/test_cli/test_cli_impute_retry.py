@@ -17,8 +17,11 @@ from impute_runs import (
 )
 
 from tabsoda import TabSODAImputer
+from tabsoda._version import __version__
 from tabsoda.cli.main import main
-from tabsoda.em.engine import Engine
+from tabsoda.engine.draws import Drawer
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.ensemble import Ensemble
 from tabsoda.results import Imputations
 
 
@@ -40,9 +43,10 @@ def _rules(survey):
     return ["--rules", str(survey / "rules.toml")]
 
 
-def _resumed(out):
+def _reused(out):
     events = json.loads((out / "manifest.json").read_text())["events"]
-    return {e["stage"]: e["detail"] for e in events if e["decision"] == "resumed"}
+    reused = ("fitted_model_reused", "finished_draws_reused")
+    return {e["kind"]: e["counts"] for e in events if e["kind"] in reused}
 
 
 @pytest.mark.parametrize("kind", ["plain", "routed"])
@@ -61,36 +65,37 @@ def test_after_a_failed_write_nothing_is_fitted_or_drawn_again(
     def forbidden(*arguments, **options):
         raise AssertionError("computed again")
 
-    for name in ("fit", "_drawn", "_points"):
-        monkeypatch.setattr(Engine, name, forbidden)
+    for owner, name in ((DefaultEngine, "fit"), (Drawer, "draw"), (Ensemble, "points")):
+        monkeypatch.setattr(owner, name, forbidden)
     impute(survey, out, *asked)
     assert_complete(out)
     assert_same(out, undisturbed / kind)
-    found = _resumed(out)
-    assert found["train"].startswith("after the fit")
-    assert "point, draw 1, draw 2" in found["impute"]
-    assert ("routed draw 2" in found["impute"]) == (kind == "routed")
+    found = _reused(out)
+    assert found["fitted_model_reused"] == {"version": __version__}
+    draws = found["finished_draws_reused"]["draws"]
+    assert draws[:3] == ["point", "draw 1", "draw 2"]
+    assert ("routed draw 2" in draws) == (kind == "routed")
 
 
 def test_interrupted_while_drawing_it_goes_on_with_the_next_draw(
     survey, undisturbed, tmp_path, capsys, monkeypatch
 ):
     out = tmp_path / "out"
-    draw = Engine._drawn
+    draw = Drawer.draw
 
-    def stopped(self, table, data, incomplete, number, tell=None):
+    def stopped(self, table, row_keys, number):
         if number == 2:
             raise KeyboardInterrupt
-        return draw(self, table, data, incomplete, number, tell)
+        return draw(self, table, row_keys, number)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "_drawn", stopped)
+        patch.setattr(Drawer, "draw", stopped)
         with pytest.raises(SystemExit) as caught:
             impute(survey, out, "-m", "2", "--no-report")
     assert caught.value.code == 130
-    assert "Finished rounds and draws are kept" in capsys.readouterr().err
+    assert "Finished stages and draws are kept" in capsys.readouterr().err
     impute(survey, out, "-m", "2", "--no-report")
-    assert _resumed(out)["impute"] == "kept from an earlier start: point, draw 1"
+    assert _reused(out)["finished_draws_reused"] == {"draws": ["point", "draw 1"]}
     assert_same(out, undisturbed / "plain")
 
 
@@ -100,7 +105,7 @@ def test_draws_of_another_number_of_draws_are_not_used(survey, tmp_path, capsys,
         disk_full_at(patch, "002.parquet")
         refused(capsys, *impute_arguments(survey, out, "-m", "2"))
     impute(survey, out, "-m", "3", "--no-report")
-    assert _resumed(out).keys() == {"train"}
+    assert _reused(out).keys() == {"fitted_model_reused"}
     assert_complete(out)
 
 
@@ -115,10 +120,10 @@ def test_what_is_not_the_disk_is_not_blamed_on_it(survey, tmp_path, capsys, monk
         patch.setattr(Imputations, "complete", uncastable)
         message = refused(capsys, *impute_arguments(survey, out, "-m", "2"), code=1)
     assert "the disk is not the cause: " in message
-    assert "cannot cast 'Object' type (imputations/result_tables.py, line " in message
+    assert "cannot cast 'Object' type (results/result_tables.py, line " in message
     assert "room" not in message
     impute(survey, out, "-m", "2", "--no-report")
-    assert _resumed(out).keys() == {"train", "impute"}
+    assert _reused(out).keys() == {"fitted_model_reused", "finished_draws_reused"}
 
 
 @pytest.fixture
@@ -136,7 +141,7 @@ def test_a_file_in_the_way_is_found_before_the_fit(survey, tmp_path, capsys):
     (tmp_path / ".writing").write_text("keep")
     message = refused(capsys, *impute_arguments(survey, tmp_path, "--force"))
     assert "cannot be written to. Found: Not a directory: " in message
-    assert "nothing was computed yet" in message
+    assert "nothing has been computed yet" in message
     assert [path.name for path in tmp_path.iterdir()] == [".writing"]
     assert (tmp_path / ".writing").read_text() == "keep"
 
@@ -146,7 +151,7 @@ def test_too_little_room_is_found_before_the_fit(survey, tmp_path, capsys, monke
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**5, 10**5))
     message = refused(capsys, *impute_arguments(survey, tmp_path / "out", "-m", "20"))
-    assert "too little room for the result. Found: 0.1 MB free. Expected: about" in message
+    assert "too little space for the result. Found: 0.1 MB free. Expected: about" in message
     assert not (tmp_path / "out").exists()
 
 
@@ -159,11 +164,10 @@ def test_a_table_that_cannot_be_written_is_found_before_the_fit(
 
     monkeypatch.setattr("tabsoda.results.record._reasons_frame", uncastable)
     message = refused(capsys, *impute_arguments(survey, tmp_path / "out"), code=1)
-    assert "ComputeError: cannot cast 'Object' type (imputations/record.py, line " in message
+    assert "ComputeError: cannot cast 'Object' type (results/record.py, line " in message
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.usefixtures("all_regressions")
 def test_a_shard_that_could_not_be_written_is_not_drawn_again(
     survey, tmp_path, capsys, monkeypatch
 ):
@@ -178,9 +182,9 @@ def test_a_shard_that_could_not_be_written_is_not_drawn_again(
         message = refused(capsys, *arguments)
     assert "No space left on device" in message
     with monkeypatch.context() as patch:
-        patch.setattr(Engine, "_drawn", lambda *a, **k: pytest.fail("drawn again"))
+        patch.setattr(Drawer, "draw", lambda *a, **k: pytest.fail("drawn again"))
         main(arguments)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    resumed = [e["detail"] for e in manifest["events"] if e["decision"] == "resumed"]
-    assert resumed == ["kept from an earlier start: point, draw 1, draw 2"]
+    reused = [e["counts"] for e in manifest["events"] if e["kind"] == "finished_draws_reused"]
+    assert reused == [{"draws": ["point", "draw 1", "draw 2"]}]
     assert not (tmp_path / "out" / ".checkpoint").exists()

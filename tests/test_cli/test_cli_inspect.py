@@ -60,7 +60,7 @@ def test_the_table_fits_and_counts(data, capsys):
     assert lines["age_first"][1:6] == ["continuous", "12", "0", "18", "c?"]
     assert lines["health"][1:5] == ["ordinal", "4", "24", "6"]
     assert lines["CASEID"][1] == "id"
-    assert "health: 99 other" in text
+    assert "health: 99 (other)" in text
     assert "-o survey.toml" in text
 
 
@@ -87,7 +87,7 @@ def test_json_has_all_of_it(data, capsys):
     by_name = {variable["name"]: variable for variable in result["variables"]}
     assert by_name["age_first"]["skipped"] == 18
     assert by_name["smoked"]["codes"] == {"-7": "refused"}
-    assert {"codes taken for no answer", "role guessed"} <= {f["flag"] for f in result["flags"]}
+    assert {"codes_taken_as_no_answer", "role_guessed"} <= {f["kind"] for f in result["flags"]}
     assert result["events"]
 
 
@@ -98,7 +98,7 @@ def test_bad_input_ends_with_2_and_leaves_nothing(data, tmp_path, capsys):
     survey = tmp_path / "short.toml"
     survey.write_text('[[variable]]\nname = "smoked"\nkind = "nominal"\nlevels = [1]\n')
     message = fail(capsys, data, "--survey", survey, "-o", target)
-    assert "Column 'smoked' holds values that the description leaves out" in message
+    assert "Column 'smoked' has values that are not in the description" in message
     assert "'2' (12x)" in message
     assert ".toml or .json" in fail(capsys, data, "-o", tmp_path / "out.yaml")
     assert not target.exists()
@@ -148,7 +148,7 @@ def test_doubtful_kinds_come_first(tmp_path, capsys, monkeypatch):
     assert lines[start + 2].startswith("odd ")
     assert "??" in lines[start + 2]
     assert lines.index(next(line for line in lines if line.startswith("ever "))) > start + 2
-    assert "declared level overruled" in text
+    assert "level of measurement differs from the file's" in text
     summary = json.loads(run(capsys, tmp_path / "a.sav", "--json"))
     sure = {v["name"]: v["confidence"] for v in summary["variables"]}
     assert sure == {"ever": "certain", "odd": "doubtful"}

@@ -110,7 +110,7 @@ def test_the_papers_table_is_printed(survey, capsys):
 def test_nothing_is_overwritten_unasked(survey, capsys):
     (survey / "mask.parquet").write_text("precious")
     options = ["-o", str(survey / "rules.toml"), "--mask", str(survey / "mask.parquet")]
-    assert "exists already" in _refused(survey, capsys, *options)
+    assert "already exists" in _refused(survey, capsys, *options)
     assert (survey / "mask.parquet").read_text() == "precious"
     _mine(survey, *options, "--force")
     assert pl.read_parquet(survey / "mask.parquet").height == 600
@@ -166,8 +166,8 @@ def test_mined_counts_the_questions_that_rules_lead_past(survey, capsys):
     (survey / "schema.json").write_text(json.dumps(schema))
     _mine(survey, "--reference", str(survey / "truth.parquet"))
     text = " ".join(capsys.readouterr().out.split())
-    assert "4 questions, 3 of them blank for some and answered by others" in text
-    assert "Questions they lead past: 2" in text
+    assert "4 questions, 3 of them blank for some respondents and answered by others" in text
+    assert "Questions they skip: 2" in text
     assert "Against the reference: variables 4, mined 2, rules 2" in text
 
 
@@ -281,14 +281,15 @@ def test_control_characters_do_not_reach_the_terminal():
 def test_decisions_come_with_their_reason_and_amounts():
     events = EventLog()
     for name, n in (("a", 1200), ("b", 30)):
-        events.add("skips", "candidate rules turned down", column=name, detail=f"purity {n}")
-        events.add("skips", "skips withheld: respondent absent", column=name, detail=f"{n} cells")
-    events.add("skips", "candidate rules turned down", column="c", detail="purity 2, support 5")
-    events.add("skips", "target not mined: blank in every row", column="c", detail="7 of them")
+        events.add("candidate_rules_rejected", column=name, purity=n)
+        events.add("skips_withheld", column=name, cells=n)
+    events.add("candidate_rules_rejected", column="c", purity=2, support=5)
+    events.add("question_blank_in_every_row", column="c")
     assert list(events_text(events, 100)) == [
-        "  3 x candidate rules turned down (purity 1,232, support 5): a, b, c",
-        "  2 x skips withheld: respondent absent (1,230 cells): a, b",
-        "  target not mined: blank in every row: c",
+        "  3 x candidate rules rejected (5 by support, 1,232 by purity): a, b, c",
+        "  2 x skips withheld: respondent absent"
+        " (1,230 cells among blanks that nothing explains): a, b",
+        "  question not mined: blank in every row: c",
     ]
 
 

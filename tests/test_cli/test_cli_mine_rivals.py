@@ -25,7 +25,7 @@ def test_rules_with_rivals_are_named_and_written(tmp_path, capsys):
     rules_file = tmp_path / "rules.toml"
     main([*command, "-o", str(rules_file)])
     said = " ".join(capsys.readouterr().out.split())
-    assert "Needs attention: other conditions fit as well as those of 1 rule." in said
+    assert "Needs attention: for 1 rule, other conditions fit equally well." in said
     assert "r002 last: gate is 2; or copy is 2" in said
     [_, rule] = tomllib.loads(rules_file.read_text())["rule"]
     assert rule["rivals"][0]["sentence"] == "last is skipped when copy is 2"

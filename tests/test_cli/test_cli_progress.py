@@ -12,7 +12,7 @@ def lines_of(reports, seconds):
     times = iter([0.0, seconds])
     lines = ProgressLines("Fitting", clock=lambda: next(times))
     for one in reports:
-        lines.report(*one)
+        lines.update(*one)
     return lines.line()
 
 

@@ -59,7 +59,7 @@ def test_accept_all_signs_what_nobody_reviewed(survey, capsys):
     data = str(survey / "survey.csv")
     main(["impute", data, *description, "--rules", str(path), "--dry-run", "--json"])
     events = json.loads(capsys.readouterr().out)["events"]
-    assert "unreviewed rules applied" not in [event["decision"] for event in events]
+    assert "unreviewed_rules_applied" not in [event["kind"] for event in events]
 
 
 def test_min_precision_goes_by_the_lower_bound(survey, capsys):
@@ -105,7 +105,7 @@ def test_nothing_to_approve_leaves_the_file_as_it_is(survey):
 
 def test_what_cannot_be_is_told(survey, tmp_path, capsys):
     path = survey / "rules.toml"
-    assert "no data" in refused(capsys, "review", path)
+    assert "No data" in refused(capsys, "review", path)
     both = refused(capsys, "review", path, "--accept-all", "--min-precision", ".9")
     assert "contradict" in both
     assert "does not exist" in refused(capsys, "review", tmp_path / "none.toml", "--accept-all")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tabsoda.coding.pass_through import find_pass_through
-from tabsoda.encoding.table_codec import TableCodec
 from tabsoda.events import EventLog
+from tabsoda.paper.codec import TableCodec
+from tabsoda.paper.settings import EncodingSettings
 from tabsoda.schema import Column, ColumnKind
-from tabsoda.settings_base import EncodingSettings
 from tabsoda.table import CodedTable
 
 NAN = np.nan
@@ -43,13 +43,12 @@ def test_each_oddity_has_its_own_event_and_value() -> None:
     found = find_pass_through(table, visible, events)
     assert found.modelled.tolist() == [False] * 5 + [True]
     np.testing.assert_array_equal(found.fill, [2.5, 1.0, NAN, NAN, NAN, NAN])
-    assert {event.decision for event in events} == {"column passed through"}
-    assert {event.column: event.detail for event in events} == {
-        "constant": "the one visible answer is 2.5; missing cells get it",
-        "one_level": "the one visible answer is 8 'Often'; missing cells get it",
-        "all_missing": "no cell is answered; missing cells stay missing",
-        "all_skipped": "every cell is skipped; missing cells stay missing",
-        "held_out": "every answer is held out; missing cells stay missing",
+    assert {event.column: (event.kind, event.counts.get("answer")) for event in events} == {
+        "constant": ("constant_column_not_modelled", "2.5"),
+        "one_level": ("constant_column_not_modelled", "8 'Often'"),
+        "all_missing": ("blank_column_not_modelled", None),
+        "all_skipped": ("skipped_column_not_modelled", None),
+        "held_out": ("held_out_column_not_modelled", None),
     }
 
 
@@ -71,4 +70,6 @@ def test_nominals_that_look_like_identifiers_are_told(n_different: int, told: bo
     table = CodedTable.from_values((column,), values)
     events = EventLog()
     assert find_pass_through(table, table.states.answered, events).modelled.all()
-    assert [e.decision for e in events] == ["nominal is nearly unique"] * told
+    assert [(e.kind, *e.counts.values()) for e in events] == [
+        ("nominal_nearly_unique", 30, 30)
+    ] * told

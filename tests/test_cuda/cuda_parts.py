@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-
-from tabsoda._internal.randomness import row_keys, stream_key
 from tabsoda.em import loop, training_batch
 from tabsoda.em.model import Model
 from tabsoda.em.working_table import WorkingTable
 from tabsoda.encoding.answer_codec import AnswerCodec
 from tabsoda.encoding.table_codec import TableCodec
+from tabsoda.settings import Settings
+
+from tabsoda._internal.randomness import row_keys, stream_key
 from tabsoda.events import EventLog
 from tabsoda.paper import em as paper_em
 from tabsoda.paper import training_batch as paper_batch
@@ -19,7 +20,6 @@ from tabsoda.paper.model import Model as PaperModel
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.paper.working_table import WorkingTable as PaperTable
 from tabsoda.schema.column import Column, ColumnKind
-from tabsoda.settings import Settings
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.layers import seed_dropout
 from tabsoda.torch_runtime.optimizer_steps import OptimizerSteps

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from cuda_parts import first_targets, settings_of, survey, untrained
 from marks import cases, cuda
-
 from tabsoda.em.answering import answers_of
 from tabsoda.em.engine import Engine
 from tabsoda.em.refitting import redraw
 from tabsoda.em.sequential_draws import draw_values
+
 from tabsoda.events import EventLog
 from tabsoda.paper.denoiser import sampling_copy
 from tabsoda.paper.reverse_process import ReverseProcess

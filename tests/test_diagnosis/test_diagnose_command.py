@@ -7,9 +7,6 @@ import pytest
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 
-QUICK = ("backbone.width=16", "training.max_steps=10", "sampler.steps=4", "em.rounds=1",
-         "em.min_rounds=1")  # fmt: skip
-
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
@@ -21,10 +18,9 @@ def data(tmp_path_factory):
 
 
 def arguments(data, out, *more):
-    settings = [word for text in QUICK for word in ("--set", text)]
     survey = ["--survey", str(data / "survey.toml"), "--rules", str(data / "rules.toml")]
     where = ["-o", str(out), "--device", "cpu"]
-    return ["diagnose", str(data / "survey.csv"), *survey, *where, *settings, *more]
+    return ["diagnose", str(data / "survey.csv"), *survey, *where, "--quality", "tiny", *more]
 
 
 def test_table_picture_and_json_say_the_same(data, tmp_path, capsys):
@@ -39,7 +35,7 @@ def test_table_picture_and_json_say_the_same(data, tmp_path, capsys):
     ]
     assert found["rows"] == 250
     assert "A sample: 250 of 300 respondents" in told
-    assert max(map(len, told.split("Picture:")[0].splitlines())) <= 80
+    assert max(map(len, told.split("Chart:")[0].splitlines())) <= 80
     known = [one for one in found["variables"] if one["verdict"] != "too few"]
     assert known
     for one in known:
@@ -53,8 +49,8 @@ def test_table_picture_and_json_say_the_same(data, tmp_path, capsys):
 def test_what_is_there_is_not_overwritten_and_names_are_checked(data, tmp_path, capsys):
     (tmp_path / "diagnosis.html").write_text("mine")
     for more, message in (
-        ((), "exists already"),
-        (("--methods", "mode,magic", "--force"), "There is no such method"),
+        ((), "already exists"),
+        (("--methods", "mode,magic", "--force"), "Unknown method"),
     ):
         with pytest.raises(SystemExit) as caught:
             main(arguments(data, tmp_path, *more))

@@ -97,7 +97,9 @@ def test_large_tables_are_sampled_and_it_is_told(table):
     methods = {"mode": Constant(0.0), "tabsoda": Constant(1.0)}
     found = diagnose(table, methods, most_rows=300, events=events)
     assert found["rows"] == 300
-    assert [event.decision for event in events] == ["rows sampled", "answers hidden"]
+    assert [event.kind for event in events] == ["rows_sampled", "answers_hidden"]
+    assert dict(events.events[0].counts) == {"rows": 300, "of_rows": table.shape[0]}
+    assert events.events[1].counts["cells"] == found["hidden"]
     again = diagnose(table, methods, most_rows=300)
     assert again["variables"] == found["variables"]
 
@@ -164,7 +166,7 @@ def test_a_skewed_question_is_judged_by_a_proper_score():
         table,
         {"mode": Shares(overall), "tabsoda": Shares(by_risk)},
         most_rows=n_rows,
-        report=lambda *what: reports.append(what),
+        progress=lambda *what: reports.append(what),
     )
     rare = found["variables"][1]
     ours, theirs = rare["methods"]["tabsoda"], rare["methods"]["mode"]
@@ -212,7 +214,7 @@ def test_the_page_draws_every_question_and_executes_no_label(table, browser, tmp
     page.write_text(render_diagnosis(found, "<img src=x onerror=alert(1)>"), encoding="utf-8")
     assert "<script" not in page.read_text(encoding="utf-8")
     browser.get(page.as_uri())
-    assert browser.title == "How good imputations would be: <img src=x onerror=alert(1)>"
+    assert browser.title == "How well answers can be imputed: <img src=x onerror=alert(1)>"
     marks = browser.find_elements("css selector", ".relative .k2")
     places = [float(mark.get_attribute("d")[1:].split()[0]) for mark in marks]
     # An oracle stands at zero, the left end of the axis, for each question that has an error.
@@ -224,5 +226,5 @@ def test_the_page_draws_every_question_and_executes_no_label(table, browser, tmp
 def test_nonsense_is_refused(table):
     with pytest.raises(InputError, match="out of range"):
         diagnose(table, {"mode": Constant(0.0), "tabsoda": Constant(0.0)}, share=1.0)
-    with pytest.raises(InputError, match="nothing to compare"):
+    with pytest.raises(InputError, match="not enough methods"):
         diagnose(table, {"mode": Constant(0.0)})

@@ -1,4 +1,4 @@
-"""What tests of the default engine share: quick settings, and comparisons bit by bit."""
+"""What tests of the default engine share: comparisons bit by bit."""
 
 import json
 
@@ -8,25 +8,6 @@ import torch
 from safetensors.numpy import load, save
 
 from tabsoda.engine.files import engine_from_state, engine_state
-from tabsoda.engine.presets import QUALITIES
-from tabsoda.engine.settings import EngineSettings
-
-
-@pytest.fixture(scope="session")
-def quick_settings():
-    """Return a maker of settings near a quality's that fit in a fraction of a second."""
-
-    def make(quality="balanced", **changes):
-        settings = EngineSettings().replace(**QUALITIES[quality])
-        settings = settings.replace(
-            network={"width": 16},
-            training={"max_steps": 12, "epoch_steps": 4, "batch_size": 64},
-            trees={"effort": "quick"},
-            regressions={"sets": 2, "rounds": 1, "point_sets": 1},
-        )
-        return settings.replace(**changes)
-
-    return make
 
 
 @pytest.fixture(scope="session")

@@ -211,7 +211,7 @@ def test_questions_with_few_answers_are_left_out(table):
 
 def test_progress_is_told_by_sets(table):
     told = []
-    fitted(table, filled_at_random(table), report=lambda *one: told.append(one))
+    fitted(table, filled_at_random(table), progress=lambda *one: told.append(one))
     assert told == [(1, 2), (2, 2)]
 
 

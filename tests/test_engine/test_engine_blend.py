@@ -151,7 +151,7 @@ def test_regressions_are_blended_with_the_network_where_there_are_no_trees():
     )
     np.testing.assert_allclose(blend.level_shares, [[0.6] * N_COLUMNS], atol=0.07)
     [event] = log
-    assert event.decision == "regressions blended in"
+    assert (event.kind, event.counts["predictor"]) == ("predictor_blended_in", "regressions")
 
 
 def test_nominals_and_ordinals_have_shares_of_their_own():
@@ -224,9 +224,12 @@ def test_the_shares_are_logged():
     network, trees = probabilities(1), probabilities(2)
     blend = fitted([answers(network), answers(trees)], sampled(trees, 3), log=log)
     [event] = log
-    assert event.decision == "trees blended in"
-    assert f"{blend.level_shares[0][ORDERED].mean():.2f} of ordinals" in event.detail
-    assert "numbers" not in event.detail
+    assert event.kind == "predictor_blended_in"
+    assert dict(event.counts) == {
+        "predictor": "trees",
+        "nominals": blend.level_shares[0][~ORDERED].mean(),
+        "ordinals": blend.level_shares[0][ORDERED].mean(),
+    }
 
 
 def test_without_held_out_cells_shares_are_the_usual_ones():

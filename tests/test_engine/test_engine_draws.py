@@ -31,6 +31,17 @@ def engine(table, quick):
     return DefaultEngine.fit(table, quick, **CPU)
 
 
+@pytest.fixture(scope="module")
+def by_method(table, engine, quick_settings):
+    """Return engines that draw from the network, from regressions, and from the tokens' network."""
+    tokens = quick_settings("best", trees={"effort": "none"}, network={"members": 1})
+    return {
+        "sequential": network_alone(engine),
+        "refitted": engine,
+        "tokens": DefaultEngine.fit(table, tokens, **CPU),
+    }
+
+
 def with_settings(engine, **changes):
     """Return the same engine, drawing by other settings."""
     settings = engine.settings.replace(**changes)
@@ -56,17 +67,17 @@ def test_draws_are_answers_that_somebody_gave(table, engine):
     assert changed > 0.3
 
 
-@pytest.mark.parametrize("method", ["sequential", "refitted"])
-def test_a_single_draw_equals_the_same_draw_of_impute(method, table, engine):
-    chosen = engine if method == "refitted" else network_alone(engine)
+@pytest.mark.parametrize("method", ["sequential", "refitted", "tokens"])
+def test_a_single_draw_equals_the_same_draw_of_impute(method, table, by_method):
+    chosen = by_method[method]
     cells = chosen.impute(table, n_draws=2)
     drawn = chosen.draw(table, 2)
     np.testing.assert_array_equal(drawn[cells.rows, cells.positions], cells.draws[1])
 
 
-@pytest.mark.parametrize("method", ["sequential", "refitted"])
-def test_a_row_keeps_its_random_numbers_by_its_key(method, table, engine):
-    chosen = engine if method == "refitted" else network_alone(engine)
+@pytest.mark.parametrize("method", ["sequential", "refitted", "tokens"])
+def test_a_row_keeps_its_random_numbers_by_its_key(method, table, by_method):
+    chosen = by_method[method]
     keys = row_keys(table.values, table.states.states)
     np.testing.assert_array_equal(chosen.draw(table, 1, keys), chosen.draw(table, 1))
     assert not np.array_equal(chosen.draw(table, 1, keys + 1), chosen.draw(table, 1))
@@ -79,8 +90,8 @@ def test_a_row_keeps_its_random_numbers_by_its_key(method, table, engine):
 def test_without_draws_their_regressions_are_not_fitted_and_that_is_logged(table, quick, engine):
     pointed = DefaultEngine.fit(table, quick, draws=False, **CPU)
     assert pointed.drawer.regressions is None
-    assert "no regressions for draws" in {event.decision for event in pointed.events}
-    assert "no regressions for draws" not in {event.decision for event in engine.events}
+    assert "draw_regressions_not_fitted" in {event.kind for event in pointed.events}
+    assert "draw_regressions_not_fitted" not in {event.kind for event in engine.events}
     assert np.array_equal(pointed.impute(table).mode, engine.impute(table).mode)
     from_network = network_alone(engine)
     assert np.array_equal(pointed.draw(table, 1), from_network.draw(table, 1), equal_nan=True)
@@ -92,7 +103,7 @@ def test_draws_from_the_network_fit_no_regressions_for_draws(table, quick):
     )
     sequential = DefaultEngine.fit(table, changed, **CPU)
     assert sequential.drawer.regressions is None
-    assert "no regressions for draws" not in {event.decision for event in sequential.events}
+    assert "draw_regressions_not_fitted" not in {event.kind for event in sequential.events}
 
 
 @pytest.mark.parametrize("block_rows", [7, 64])
@@ -179,8 +190,8 @@ def test_weights_reach_the_regressions(quick):
 
 def test_regressions_of_large_tables_are_fitted_to_some_rows(table, quick):
     engine = DefaultEngine.fit(table, quick.replace(regressions={"max_rows": 100}), **CPU)
-    [event] = [e for e in engine.events if e.decision == "regressions fitted to some rows"]
-    assert event.detail.startswith("100 of 300")
+    [event] = [e for e in engine.events if e.kind == "regressions_fitted_to_sample"]
+    assert dict(event.counts) == {"rows": 100, "of_rows": 300}
     drawn = engine.draw(table, 1)
     assert not np.isnan(drawn[~table.states.skipped]).any()
 

@@ -103,7 +103,8 @@ def test_resolved_gates_need_no_separate_models(fits):
     seen, _, engine = fits["resolved"]
     assert predictors_of(engine)["trees"].gate_models is None
     assert not predictors_of(engine)["network"].gates.any()
-    assert not [event for event in engine.events if event.decision.startswith("gate estimated")]
+    kind = "gate_estimated_without_followers"
+    assert not [event for event in engine.events if event.kind == kind]
     cells = engine.impute(seen)
     assert np.array_equal(cells.mode, without_gates(engine).impute(seen).mode)
 
@@ -119,8 +120,8 @@ def test_resolved_gates_are_read_off_their_followers(survey, fits):
 
 def test_the_gates_are_logged(fits):
     _, _, engine = fits["unresolved"]
-    decision = "gate estimated without its followers"
-    logged = [event.column for event in engine.events if event.decision == decision]
+    kind = "gate_estimated_without_followers"
+    logged = [event.column for event in engine.events if event.kind == kind]
     followers = predictors_of(engine)["trees"].followers
     gates = [column.name for column, f in zip(engine.columns, followers, strict=True) if f.any()]
     assert logged == gates

@@ -86,7 +86,7 @@ def test_each_training_has_an_entry_in_the_history(engine):
 def test_progress_counts_all_networks(mixed_table, three):
     seen = []
     DefaultEngine.fit(
-        mixed_table(), three, seed=1, device="cpu", report=lambda *one: seen.append(one)
+        mixed_table(), three, seed=1, device="cpu", progress=lambda *one: seen.append(one)
     )
     training = [done for done, _, what in seen if what == "training the network"]
     # Three epochs of each of three networks, evenly spaced.

@@ -10,7 +10,7 @@ from tabsoda.engine.predictor import CellAnswers
 from tabsoda.engine.regressions.fit import RegressionFit, questions_to_fit, rows_to_fit
 from tabsoda.engine.settings import RegressionSettings
 from tabsoda.engine.training_table import TrainingTable
-from tabsoda.events import EventLog
+from tabsoda.events import Event, EventLog
 from tabsoda.schema import ColumnKind
 from tabsoda.table import CodedTable
 
@@ -199,7 +199,7 @@ def test_rows_without_weight_are_not_fitted(training):
     some = rows_to_fit(weighted, 50, 1, log)
     assert some.size == np.unique(some).size == 50
     assert (weights[some] > 0).all()
-    assert [event.decision for event in log] == ["regressions fitted to some rows"]
+    assert [event.kind for event in log] == ["regressions_fitted_to_sample"]
     assert np.array_equal(some, rows_to_fit(weighted, 50, 1, log))
     assert not np.array_equal(some, rows_to_fit(weighted, 50, 2, log))
 
@@ -209,10 +209,9 @@ def test_questions_of_many_levels_or_few_answers_are_left_out_and_logged(trainin
     found = questions_to_fit(training, 3, log)
     names = training.whole.names
     assert [names[p] for p in found] == ["sex", "age", "rarely", "income", "agrees", "pregnant"]
-    logged = [(event.column, event.detail) for event in log]
-    assert logged == [
-        ("region", "5 levels; the network alone draws it"),
-        ("likes", "5 levels; the network alone draws it"),
+    assert list(log) == [
+        Event("many_levels_not_regressed", "region", {"levels": 5}),
+        Event("many_levels_not_regressed", "likes", {"levels": 5}),
     ]
     answered = training.shown.states.answered[:, 0]
     few = training.shown.states.hide(
@@ -221,6 +220,4 @@ def test_questions_of_many_levels_or_few_answers_are_left_out_and_logged(trainin
     log = EventLog()
     found = questions_to_fit(replace(training, shown=training.shown.with_states(few)), 40, log)
     assert 0 not in found
-    assert [(event.column, event.detail) for event in log] == [
-        ("sex", "19 answers; the network alone draws it")
-    ]
+    assert list(log) == [Event("few_answers_not_regressed", "sex", {"answers": 19})]

@@ -81,7 +81,7 @@ def test_trees_whose_process_was_killed_are_fitted_here(two_threads, monkeypatch
             os.kill(process, signal.SIGKILL)
         again = arrays_of(trees)
     assert same(here, again)
-    assert [event.decision for event in events] == ["trees fitted after the network"]
+    assert [event.kind for event in events] == ["trees_fitted_after_network"]
 
 
 def test_no_process_is_started_where_no_trees_are_asked_for(two_threads, monkeypatch):

@@ -119,19 +119,11 @@ def rich():
     return Imputations(survey.table, cells, survey)
 
 
-QUICK = {
-    "backbone": {"width": 16},
-    "training": {"max_steps": 6, "min_epoch_steps": 3, "calibration_steps": 5},
-    "sampler": {"steps": 4},
-    "em": {"rounds": 2},
-}
-
-
 @pytest.fixture(scope="session")
 def both(lettered_file, tmp_path_factory):
     """Return a fitted result of a Stata file with letters, and the folder it was written to."""
     survey = read_survey(lettered_file)
-    imputer = TabSODAImputer(settings=QUICK, random_state=1, device="cpu").fit(survey)
+    imputer = TabSODAImputer(quality="tiny", random_state=1, device="cpu").fit(survey)
     result = imputer.impute(survey, m=3)
     folder = tmp_path_factory.mktemp("result") / "out"
     result.save(folder)

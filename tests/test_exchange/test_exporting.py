@@ -50,12 +50,12 @@ def test_an_export_is_overwritten_when_asked_and_other_files_stay(both, tmp_path
 def test_folders_that_are_something_else_are_left_alone(both, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("years of work")
     message = refused(capsys, "export", both[1], "--to", "r", "-o", tmp_path, "--force")
-    assert "something else than an export" in message
+    assert "other files than an export" in message
     assert "a folder" in refused(
         capsys, "export", both[1], "--to", "r", "-o", tmp_path / "thesis.txt"
     )
     # Not even the result itself is a place for its export.
-    assert "something else" in refused(
+    assert "other files" in refused(
         capsys, "export", both[1], "--to", "r", "-o", both[1], "--force"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
@@ -88,7 +88,7 @@ def test_a_folder_without_permission(both, tmp_path):
 def test_what_cannot_be_exported(both, tmp_path):
     from dataclasses import replace
 
-    with pytest.raises(InputError, match=r"no such export.*stata or r or spss"):
+    with pytest.raises(InputError, match=r"Unknown export format.*stata or r or spss"):
         export(both[0], "excel", tmp_path / "out")
     with pytest.raises(InputError, match="plain array"):
         export(replace(both[0], survey=None), "csv", tmp_path / "out")
@@ -128,4 +128,4 @@ def test_pool_prints_a_table_and_json(both, capsys, monkeypatch):
 def test_pool_tells_what_is_wrong(both, tmp_path, capsys):
     message = refused(capsys, "pool", both[1], "--formula", "health ~ nobody")
     assert "'nobody' named in the formula is not in this result" in message
-    assert "holds no result" in refused(capsys, "pool", tmp_path, "--formula", "a ~ b")
+    assert "does not contain a result" in refused(capsys, "pool", tmp_path, "--formula", "a ~ b")

@@ -83,7 +83,7 @@ def test_csv_holds_no_formula_and_reads_back(rich, tmp_path):
     assert "'=cmd()" in cells
     assert not any(cell.startswith(("=", "@", "+")) for cell in cells)
     events = json.loads((tmp_path / "out" / "export.json").read_text())["events"]
-    assert {e["column"] for e in events if "apostrophe" in e["decision"]} == {"region", "comment"}
+    assert {e["column"] for e in events if e["kind"] == "texts_quoted"} == {"region", "comment"}
     again = read_survey(tmp_path / "out" / "imputations.csv", tmp_path / "out" / "survey.toml")
     tables = [rich.table.values] + [rich.values(number) for number in (1, 2, 3)]
     names = rich.table.names

@@ -87,10 +87,10 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_a_folder_that_is_no_result(tmp_path):
-    with pytest.raises(InputError, match=r"holds no result.*no manifest\.json"):
+    with pytest.raises(InputError, match=r"does not contain a result.*no manifest\.json"):
         load_result(tmp_path)
     (tmp_path / "manifest.json").write_text('{"name": "a web page"}')
-    with pytest.raises(InputError, match=r"holds no result.*another manifest\.json"):
+    with pytest.raises(InputError, match=r"does not contain a result.*another manifest\.json"):
         load_result(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(InputError, match="cannot be read"):
@@ -104,18 +104,18 @@ def test_an_unfinished_result(copy):
         load_result(copy)
 
 
-@pytest.mark.parametrize(("form", "told"), [(None, "form of the beginning"), (99, "form 99")])
+@pytest.mark.parametrize(("form", "told"), [(None, "format 0"), (99, "format 99")])
 def test_a_result_of_another_version(form, told, copy):
     manifest = json.loads((copy / "manifest.json").read_text())
     manifest["format"] = form
     (copy / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match=f"does not read.*{told}.*Expected: form 1"):
+    with pytest.raises(InputError, match=f"does not read.*{told}.*Expected: format 1"):
         load_result(copy)
 
 
 def test_a_file_that_is_gone_or_was_changed(copy):
     pl.read_parquet(copy / "point.parquet").head(2).write_parquet(copy / "point.parquet")
-    with pytest.raises(InputError, match=r"point\.parquet' is not the one that was written"):
+    with pytest.raises(InputError, match=r"point\.parquet' was changed after it was written"):
         load_result(copy)
     (copy / "point.parquet").unlink()
     with pytest.raises(InputError, match=r"is incomplete. Found: no point\.parquet"):

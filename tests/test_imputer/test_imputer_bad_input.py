@@ -7,26 +7,28 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
+from small_imputers import imputer
 
 from tabsoda import InputError, Reason, TabSODAError, TabSODAImputer
 from tabsoda.datasets.synthetic_survey import make_survey
-from tabsoda.diffusion.denoiser import Denoiser
-from tabsoda.em import engine as engine_module
-from tabsoda.em import fitting
+from tabsoda.engine import fit
+from tabsoda.engine.ensemble import Ensemble
+from tabsoda.engine.network.embedding import EmbeddingNetwork
+from tabsoda.engine.network.tokens import TokenNetwork
 from tabsoda.errors import DeviceError
 from tabsoda.paper import engine as paper_engine
-from tabsoda.paper import fitting as paper_fitting
-from tabsoda.paper.denoiser import Denoiser as PaperDenoiser
+from tabsoda.paper import fit as paper_fit
+from tabsoda.paper.denoiser import Denoiser
 
-TINY = {
-    "backbone": {"width": 16},
-    "training": {"max_steps": 8, "min_epoch_steps": 4},
-    "sampler": {"steps": 3, "chains": 2},
-}
-
-
-def imputer(**options):
-    return TabSODAImputer(settings=TINY, random_state=1, **options)
+TINY, BEST, SMALL, PATH = (
+    pytest.param(options, id=next(iter(options.values())))
+    for options in (
+        {"quality": "tiny"},
+        {"quality": "best"},
+        {"preset": "small"},
+        {"preset": "path"},
+    )
+)
 
 
 @pytest.fixture(name="X")
@@ -37,15 +39,15 @@ def array():
     return values
 
 
-def decisions(fitted, column=None):
-    return {e.decision: e.detail for e in fitted.events_ if column in (None, e.column)}
+def logged(fitted, column=None):
+    return {e.kind: e.counts for e in fitted.events_ if column in (None, e.column)}
 
 
 def test_a_constant_column_is_filled_by_its_constant_and_told(X):
     X[:, 2] = 7.0
     X[::5, 2] = np.nan
     fitted = imputer().fit(X)
-    assert "the one visible answer is 7" in decisions(fitted, "x2")["column passed through"]
+    assert logged(fitted, "x2")["constant_column_not_modelled"]["answer"] == "7"
     result = fitted.impute(X, m=2)
     for table in (result.point(), *result):
         assert (table[:, 2] == 7.0).all()
@@ -55,7 +57,7 @@ def test_a_constant_column_is_filled_by_its_constant_and_told(X):
 def test_a_table_of_constants_is_filled_and_told():
     X = np.where(np.arange(60).reshape(30, 2) % 7 == 0, np.nan, 3.0)
     fitted = imputer().fit(X)
-    assert "nothing to train" in decisions(fitted)
+    assert "nothing_to_train" in logged(fitted)
     assert (fitted.transform(X) == 3.0).all()
     assert (fitted.impute(X, m=2).complete(2) == 3.0).all()
 
@@ -66,8 +68,8 @@ def test_a_column_without_answers_stays_empty_and_is_told(skipped, X):
     mask = np.zeros(X.shape, dtype=bool)
     mask[:, 2] = skipped
     fitted = imputer().fit(X, skip_mask=mask)
-    why = "every cell is skipped" if skipped else "no cell is answered"
-    assert decisions(fitted, "x2")["column passed through"].startswith(why)
+    kind = "skipped_column_not_modelled" if skipped else "blank_column_not_modelled"
+    assert kind in logged(fitted, "x2")
     result = fitted.impute(X, m=1, skip_mask=mask)
     assert np.isnan(result.point()[:, 2]).all()
     assert not np.isnan(result.complete(1)[:, :2]).any()
@@ -86,8 +88,8 @@ def test_a_nominal_with_one_level_and_one_that_is_nearly_unique():
         {"name": "x", "type": "continuous"},
     ]
     fitted = imputer(description=description).fit(frame)
-    assert "missing cells get it" in decisions(fitted, "one")["column passed through"]
-    assert "nominal is nearly unique" in decisions(fitted, "unique")
+    assert logged(fitted, "one")["constant_column_not_modelled"]["answer"] == "yes"
+    assert "nominal_nearly_unique" in logged(fitted, "unique")
     result = fitted.transform(frame)
     assert set(result["one"]) == {"yes"}
     assert set(result["unique"]) <= set(names)
@@ -95,7 +97,7 @@ def test_a_nominal_with_one_level_and_one_that_is_nearly_unique():
 
 @pytest.mark.parametrize("shape", [(1, 3), (1, 1)])
 def test_one_row_is_too_few(shape):
-    with pytest.raises(InputError, match=r"too small to learn from\. Found: 1 rows"):
+    with pytest.raises(InputError, match=r"too small to fit a model\. Found: 1 rows"):
         imputer().fit(np.ones(shape))
 
 
@@ -107,16 +109,16 @@ def test_one_column_is_imputed_from_its_own_distribution():
     assert 40 < drawn.mean() < 60
 
 
-@pytest.mark.parametrize("preset", [None, "small", "path"])
-def test_no_missing_cells_sample_nothing(preset, X, monkeypatch):
+@pytest.mark.parametrize("options", [TINY, BEST, SMALL, PATH])
+def test_no_missing_cells_sample_nothing(options, X, monkeypatch):
     X = np.nan_to_num(X)
-    fitted = imputer(preset=preset).fit(X)
+    fitted = imputer(**options).fit(X)
 
     def never(*arguments, **options):
         raise AssertionError("sampled a table that is complete")
 
-    monkeypatch.setattr(Denoiser, "with_answers", never)
-    monkeypatch.setattr(PaperDenoiser, "forward", never)
+    for network in (EmbeddingNetwork, TokenNetwork, Denoiser):
+        monkeypatch.setattr(network, "forward", never)
     result = fitted.impute(X, m=3)
     assert len(result) == 3
     for table in (result.point(), *result):
@@ -124,27 +126,27 @@ def test_no_missing_cells_sample_nothing(preset, X, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("preset", "network", "method"),
+    ("options", "network", "members"),
     [
-        (None, Denoiser, "with_answers"),
-        ("best", Denoiser, "with_answers"),
-        ("small", PaperDenoiser, "forward"),
+        ({"quality": "tiny"}, EmbeddingNetwork, 1),
+        ({"quality": "best"}, TokenNetwork, 3),
+        ({"preset": "small"}, Denoiser, 1),
     ],
-    ids=["balanced", "best", "small"],
+    ids=["tiny", "best", "small"],
 )
-def test_complete_rows_are_not_sampled(preset, network, method, X, monkeypatch):
-    fitted = imputer(preset=preset).fit(X)
+def test_complete_rows_are_not_sampled(options, network, members, X, monkeypatch):
+    fitted = imputer(**options).fit(X)
     sizes = []
-    inner = getattr(network, method)
+    inner = network.forward
 
-    def watched(self, state, *arguments):
-        sizes.append(state.shape[0])
-        return inner(self, state, *arguments)
+    def watched(self, given, *arguments):
+        sizes.append(getattr(given, "levels", given).shape[0])
+        return inner(self, given, *arguments)
 
-    monkeypatch.setattr(network, method, watched)
+    monkeypatch.setattr(network, "forward", watched)
     fitted.transform(X)
     # One pass of each network.
-    assert sizes == [10] * (3 if preset == "best" else 1)
+    assert sizes == [10] * members
     fitted.impute(X, m=2)
     assert set(sizes) == {10}
 
@@ -165,8 +167,8 @@ def test_a_row_with_nothing_observed_gets_an_answer_from_the_marginals():
         for value, column in zip(row, survey.columns, strict=True):
             assert not column.is_categorical or value in range(column.n_levels)
     assert not np.isnan(result.point_values()[4]).any()
-    told = [event for event in result.events if event.decision == "rows without any answer"]
-    assert [event.detail.split(";")[0] for event in told] == ["1 of 150 rows"]
+    empty_rows = [e.counts for e in result.events if e.kind == "rows_without_answers"]
+    assert [dict(counts) for counts in empty_rows] == [{"rows": 1, "of_rows": 150}]
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
@@ -175,7 +177,7 @@ def test_infinities_are_refused(infinity, X):
     with pytest.raises(ValueError, match="infinity"):
         imputer().fit(X)
     for frame in (pd.DataFrame(X, columns=list("abc")), pl.DataFrame(X, schema=list("abc"))):
-        with pytest.raises(InputError, match="Column 'a' holds an answer that is not a finite"):
+        with pytest.raises(InputError, match="Column 'a' contains an answer that is not a finite"):
             imputer().fit(frame)
     fitted = imputer().fit(np.nan_to_num(X, posinf=0, neginf=0))
     with pytest.raises(ValueError, match="infinity"):
@@ -189,41 +191,46 @@ def test_an_unseen_category_is_named():
         fitted.transform(frame.with_columns(a=pl.lit("w")))
 
 
-@pytest.mark.parametrize("preset", [None, "best", "small"])
-def test_a_number_where_none_was_seen_that_far_out_does_not_break_anything(preset, X):
-    fitted = imputer(preset=preset).fit(X)
+@pytest.mark.parametrize("options", [TINY, BEST, SMALL])
+def test_a_number_where_none_was_seen_that_far_out_does_not_break_anything(options, X):
+    fitted = imputer(**options).fit(X)
     X[0] = [1e200, np.nan, -1e200]
     result = fitted.impute(X[:1], m=2)
     for table in (result.point(), *result):
         assert np.isfinite(table[0, 1])
-        if preset != "small":
+        if "quality" in options:
             assert np.nanmin(X[:, 1]) <= table[0, 1] <= np.nanmax(X[:, 1])
         assert table[0, [0, 2]].tolist() == [1e200, -1e200]
-    told = {e.column: e.detail for e in result.events if e.decision.startswith("answers clipped")}
-    assert told.keys() == {"x0", "x2"}
-    assert told["x0"].startswith("1 answers")
+    assert clipped(result) == {"x0": 1, "x2": 1}
 
 
-def test_answers_beyond_the_ranks_that_were_fitted_are_told(X):
-    ranks = TINY | {
-        "encoding": {"continuous": "normal_score"},
-        "temperature": {"held_out_share": 0},
-    }
-    fitted = TabSODAImputer(settings=ranks, random_state=1).fit(X)
-    assert not any("clipped" in e.decision for e in fitted.impute(X, m=0).events)
+RANKS = {"encoding": {"continuous": "normal_score"}, "temperature": {"held_out_share": 0}}
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [(None, {"training": {"held_out_share": 0}}), ("small", RANKS)],
+    ids=["tiny", "small"],
+)
+def test_answers_beyond_the_ranks_that_were_fitted_are_logged(preset, changes, X):
+    fitted = imputer(changes, preset=preset).fit(X)
+    assert clipped(fitted.impute(X, m=0)) == {}
     X[:2, 0] = X[:, 0].max() + 1, X[:, 0].min() - 1
-    told = {e.column: e.detail for e in fitted.impute(X, m=0).events if "clipped" in e.decision}
-    assert told.keys() == {"x0"}
-    assert told["x0"].startswith("2 answers")
+    assert clipped(fitted.impute(X, m=0)) == {"x0": 2}
+
+
+def clipped(result):
+    events = [e for e in result.events if e.kind == "answers_clipped_for_network"]
+    return {e.column: e.counts["answers"] for e in events}
 
 
 def test_a_mask_that_disagrees_with_the_data(X):
     with pytest.raises(InputError, match="'x0' is answered in a cell that the skip mask marks"):
         imputer().fit(X, skip_mask=np.ones(X.shape, dtype=bool))
     for mask in (np.zeros(60, dtype=bool), np.zeros((60, 2), dtype=bool)):
-        with pytest.raises(InputError, match="another shape"):
+        with pytest.raises(InputError, match="not have the shape"):
             imputer().fit(X, skip_mask=mask)
-    with pytest.raises(InputError, match="other values than true and false"):
+    with pytest.raises(InputError, match="values other than true and false"):
         imputer().fit(X, skip_mask=np.full(X.shape, 0.5))
 
 
@@ -235,13 +242,13 @@ def test_a_device_that_is_not_there(device, X):
         imputer(device=device).fit(X)
 
 
-@pytest.mark.parametrize("preset", [None, "best", "small", "path"])
+@pytest.mark.parametrize("options", [TINY, BEST, SMALL, PATH])
 @pytest.mark.parametrize("steps", [1, 8])
-def test_training_that_runs_away_says_what_to_do(preset, steps, X):
-    training = {"learning_rate": 1e30, "max_steps": steps, "min_epoch_steps": 1}
-    settings = TINY | {"training": training, "em": {"rounds": 1}}
+def test_training_that_runs_away_says_what_to_do(options, steps, X):
+    epoch = "min_epoch_steps" if "preset" in options else "epoch_steps"
+    training = {"learning_rate": 1e30, "max_steps": steps, epoch: 1}
     with pytest.raises(TabSODAError, match=r"Lower training\.learning_rate \(now 1e\+30\)"):
-        TabSODAImputer(preset=preset, settings=settings).fit_transform(X)
+        imputer({"training": training}, **options).fit_transform(X)
 
 
 @pytest.mark.parametrize(
@@ -255,8 +262,8 @@ def test_training_that_runs_away_says_what_to_do(preset, steps, X):
 )
 @pytest.mark.parametrize(
     ("preset", "part", "method"),
-    [(None, engine_module.Estimator, "answers"), ("small", paper_engine.Sampler, "expect")],
-    ids=["balanced", "small"],
+    [(None, Ensemble, "answers"), ("small", paper_engine.Sampler, "expect")],
+    ids=["tiny", "small"],
 )
 def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monkeypatch):
     def full(*arguments, **options):
@@ -267,8 +274,8 @@ def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monke
     advice = r"too little memory\. Found: .*9 TiB\. Lower training\.batch_size"
     with pytest.raises(DeviceError, match=advice):
         fitted.transform(X)
-    monkeypatch.setattr(fitting, "run_em", full)
-    monkeypatch.setattr(paper_fitting, "run_em", full)
+    monkeypatch.setattr(fit.Network, "fit", full)
+    monkeypatch.setattr(paper_fit, "run_em", full)
     with pytest.raises(DeviceError, match=advice):
         imputer(preset=preset).fit(X)
 
@@ -277,7 +284,7 @@ def test_other_runtime_errors_are_not_called_memory(X, monkeypatch):
     def broken(*arguments, **options):
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
-    monkeypatch.setattr(fitting, "run_em", broken)
+    monkeypatch.setattr(fit.Network, "fit", broken)
     with pytest.raises(RuntimeError, match="mat1"):
         imputer().fit(X)
 
@@ -285,8 +292,7 @@ def test_other_runtime_errors_are_not_called_memory(X, monkeypatch):
 def test_too_few_answers_to_hold_any_out_is_told():
     X = np.array([[1.0, 2.0], [2.0, 1.0], [np.nan, np.nan]])
     fitted = imputer().fit(X)
-    assert decisions(fitted)["training loss watched"] == "no answer could be held out"
-    assert fitted.settings_["training"]["monitor"] == "training_loss"
+    assert "training_loss_watched" in logged(fitted)
     assert fitted.history_[0]["loss"] > 0
 
 
@@ -301,7 +307,7 @@ def test_no_draws_are_allowed(X):
     assert len(result) == 0
     assert list(result) == []
     assert not np.isnan(result.point()).any()
-    with pytest.raises(InputError, match="no such imputation"):
+    with pytest.raises(InputError, match="imputation does not exist"):
         result.complete(1)
 
 
@@ -314,7 +320,7 @@ def test_another_number_of_columns_at_transform(X):
 @pytest.mark.parametrize("seed", [None, "one", 1.5, True, np.random.RandomState(0)])
 def test_a_seed_that_is_no_number(seed, X):
     with pytest.raises(InputError, match="random_state"):
-        TabSODAImputer(settings=TINY, random_state=seed).fit(X)
+        TabSODAImputer(quality="tiny", random_state=seed).fit(X)
 
 
 def test_a_table_without_answers(X):
@@ -323,27 +329,31 @@ def test_a_table_without_answers(X):
 
 
 def test_unknown_settings_and_presets(X):
-    with pytest.raises(InputError, match="no such preset"):
+    with pytest.raises(InputError, match="Unknown quality or preset"):
         TabSODAImputer(preset="huge").fit(X)
+    with pytest.raises(InputError, match=r"'medium'.*'fast', 'balanced', 'best', 'tiny'"):
+        TabSODAImputer(quality="medium").fit(X)
+    with pytest.raises(InputError, match=r"'training\.steps'"):
+        TabSODAImputer(settings={"training": {"steps": 2}}).fit(X)
     with pytest.raises(InputError, match=r"'em\.round'"):
-        TabSODAImputer(settings={"em": {"round": 2}}).fit(X)
+        TabSODAImputer(preset="small", settings={"em": {"round": 2}}).fit(X)
 
 
-@pytest.mark.parametrize("settings", [{"em": 3}, [1], "fast"])
+@pytest.mark.parametrize("settings", [{"network": 3}, [1], "fast"])
 def test_settings_that_are_no_settings(settings, X):
-    with pytest.raises(InputError, match=r"settings .*not usable. Found: .*Expected: "):
+    with pytest.raises(InputError, match=r"settings .*invalid. Found: .*Expected: "):
         TabSODAImputer(settings=settings).fit(X)
 
 
 def test_column_names_that_are_no_names(X):
     with pytest.raises(InputError, match="Column 'a' occurs twice in the frame"):
         imputer().fit(pd.DataFrame(X, columns=["a", "b", "a"]))
-    with pytest.raises(InputError, match=r"Found: 1 \(int\). Expected: texts throughout"):
+    with pytest.raises(InputError, match=r"Found: 1 \(int\). Expected: only texts"):
         imputer().fit(pd.DataFrame(X, columns=["a", 1, "b"]))
 
 
 def test_weights_that_are_texts(X):
-    with pytest.raises(InputError, match=r"sample weights are not usable. Found: .*'much'"):
+    with pytest.raises(InputError, match=r"sample weights are invalid. Found: .*'much'"):
         imputer().fit(X, sample_weight=["much"] * len(X))
 
 
@@ -357,7 +367,7 @@ def test_rules_are_a_rule_set_or_its_file(X, tmp_path):
 @pytest.mark.parametrize("scale", [1e120, -1e155, 1e307])
 def test_numbers_too_large_to_square_are_named(scale, X):
     frame = pd.DataFrame(X * [1.0, 1.0, scale], columns=["a", "b", "far"])
-    with pytest.raises(InputError, match=r"Column 'far' holds a number that is too .*1e\+100"):
+    with pytest.raises(InputError, match=r"Column 'far' contains a number that is too .*1e\+100"):
         imputer(quality="fast").fit(frame)
 
 
@@ -366,7 +376,7 @@ def test_a_file_where_a_folder_should_be(X, tmp_path):
     taken.write_text("mine")
     fitted = imputer().fit(X, checkpoint=str(tmp_path / "rounds"))
     for attempt in (lambda: imputer().fit(X, checkpoint=taken), lambda: fitted.save(taken)):
-        with pytest.raises(InputError, match=r"'.*taken' cannot be made. Found: File exists"):
+        with pytest.raises(InputError, match=r"'.*taken' cannot be created. Found: File exists"):
             attempt()
     assert taken.read_text() == "mine"
 
@@ -383,7 +393,7 @@ def test_a_model_that_lost_a_file_is_not_used(lost, listed, tmp_path):
         del content["files"]
         (tmp_path / "imputer.json").write_text(json.dumps(content))
     (tmp_path / lost).unlink()
-    with pytest.raises(InputError, match=f"is not whole. Found: no file '{lost}'"):
+    with pytest.raises(InputError, match=f"is incomplete. Found: no file '{lost}'"):
         TabSODAImputer.load(tmp_path)
 
 

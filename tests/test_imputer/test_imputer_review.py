@@ -23,8 +23,8 @@ def proposed(survey):
     return rules.with_rules(replace(rule, status=RuleStatus.PROPOSED) for rule in rules)
 
 
-def _details(events, decision):
-    return [event.detail for event in events if event.decision == decision]
+def _counts(events, kind):
+    return [dict(event.counts) for event in events if event.kind == kind]
 
 
 def test_unreviewed_rules_are_refused_with_the_message_of_the_command(
@@ -47,31 +47,35 @@ def test_unreviewed_rules_are_refused_with_the_message_of_the_command(
 def test_accepted_rules_are_named_in_an_event(survey, proposed, tmp_path):
     fitted = imputer(description=survey.schema(), rules=proposed, accept_unreviewed=True)
     result = fitted.fit(survey.to_frame()).impute(survey.to_frame(), m=1)
-    names = ", ".join(rule.identifier for rule in proposed)
-    expected = f"{len(proposed)} of {len(proposed)} rules, accepted without review: {names}"
-    assert _details(result.events, "unreviewed rules applied") == [expected]
-    assert len(_details(result.events, "skips taken from rules")) == 1
+    expected = {
+        "rules": len(proposed),
+        "of_rules": len(proposed),
+        "why": "accepted without review",
+        "identifiers": tuple(rule.identifier for rule in proposed),
+    }
+    assert _counts(result.events, "unreviewed_rules_applied") == [expected]
+    assert len(_counts(result.events, "skips_taken_from_rules")) == 1
     fitted.save(tmp_path)
     loaded = type(fitted).load(tmp_path, device="cpu")
     assert loaded.accept_unreviewed
-    [detail] = _details(loaded.impute(survey.to_frame(), m=0).events, "unreviewed rules applied")
-    assert "as they came with the model" in detail
+    [counts] = _counts(loaded.impute(survey.to_frame(), m=0).events, "unreviewed_rules_applied")
+    assert counts["why"] == "as they came with the model"
 
 
 def test_reviewed_rules_need_no_acceptance(survey):
     rules = survey.rules.reject(survey.rules.rules[0].identifier)
     events = imputer(description=survey.schema(), rules=rules).fit(survey.to_frame()).events_
-    assert _details(events, "unreviewed rules applied") == []
-    assert _details(events, "rejected rules not applied") == ["1 rules"]
+    assert _counts(events, "unreviewed_rules_applied") == []
+    assert _counts(events, "rejected_rules_not_applied") == [{"rules": 1}]
 
 
 def test_mined_rules_are_recorded_as_unreviewed():
     survey = make_survey(1200, 12, seed=2, nonresponse=0.02, breakoff=0.0)
     fitted = imputer(description=survey.schema(), skips="mine").fit(survey.to_frame())
     n_rules = len(fitted.rules_)
-    assert _details(fitted.events_, "rules mined") == [f"{n_rules} rules"]
-    [detail] = _details(fitted.events_, "unreviewed rules applied")
-    assert detail.startswith(f"{n_rules} of {n_rules} rules, accepted without review: r0")
+    assert _counts(fitted.events_, "rules_mined") == [{"rules": n_rules}]
+    [counts] = _counts(fitted.events_, "unreviewed_rules_applied")
+    assert counts["rules"] == counts["of_rules"] == len(counts["identifiers"]) == n_rules
 
 
 def test_mining_in_python_gives_the_rules_file_of_the_command(survey, tmp_path):

@@ -80,10 +80,9 @@ def test_routes_widths_and_events() -> None:
     assert names[codec.layout.bit_columns].tolist() == ["region", "rarely", "sex"]
     assert names[codec.layout.ordinal_columns].tolist() == ["likes", "agrees"]
     assert codec.layout.n_coordinates == 2 + (4 + 2 + 1) + 2
-    told = {(event.column, event.decision) for event in events}
-    assert told == {
-        ("rarely", "ordinal encoded as bits"),
-        ("children", "whole numbers are kept whole"),
+    assert {(event.column, event.kind) for event in events} == {
+        ("rarely", "ordinal_encoded_as_bits"),
+        ("children", "whole_numbers_kept_whole"),
     }
 
 
@@ -212,7 +211,7 @@ def test_a_broken_state_is_refused() -> None:
     arrays, content = fit(survey()).to_state()
     with pytest.raises(InputError, match="incomplete"):
         TableCodec.from_state({k: v for k, v in arrays.items() if k != "fill"}, content)
-    with pytest.raises(InputError, match="do not fit"):
+    with pytest.raises(InputError, match="are inconsistent"):
         TableCodec.from_state(arrays | {"fill": arrays["fill"][:-1]}, content)
 
 
@@ -223,7 +222,7 @@ def test_bad_masks_levels_and_rules_are_refused() -> None:
     codec = fit(table)
     unseen = np.full((2, 7), np.nan)
     unseen[1, 2] = 11
-    with pytest.raises(InputError, match=r"'region' holds a level.*row 2.*0 to 10"):
+    with pytest.raises(InputError, match=r"'region' contains a level.*row 2.*0 to 10"):
         codec.encode(unseen)
     with pytest.raises(InputError, match="decoding rule"):
         codec.decode_point(codec.fill[None], rule="mean")  # type: ignore[arg-type]

@@ -178,7 +178,7 @@ def test_other_columns_are_refused(engine, mixed_table):
     fewer = CodedTable(
         table.columns[:-1], table.values[:, :-1].copy(), table.states.select(table.names[:-1])
     )
-    with pytest.raises(InputError, match=r"another number of columns.*Found: 7\. Expected: 8"):
+    with pytest.raises(InputError, match=r"the same number of columns.*Found: 7\. Expected: 8"):
         engine.impute(fewer)
     swapped = table.columns[::-1]
     states = table.states.select(tuple(c.name for c in swapped))

@@ -75,14 +75,14 @@ def rounds_seen(monkeypatch, model, data):
     """Run EM and note what every round trained on and every E-step conditioned on."""
     seen = []
 
-    def watched_m_step(model, data, targets, number, events, report):
-        history = m_step(model, data, targets, number, events, report)
+    def watched_m_step(model, data, targets, number, events, progress):
+        history = m_step(model, data, targets, number, events, progress)
         seen.append({"targets": targets, "codec": model.codec, "scale": model.standardizer.scale})
         return history
 
-    def watched_expect(self, data, report=None):
+    def watched_expect(self, data, progress=None):
         seen[-1]["conditioned"] = data.encoded.clone()
-        return inner(self, data, report)
+        return inner(self, data, progress)
 
     inner = Sampler.expect
     monkeypatch.setattr(em, "m_step", watched_m_step)
@@ -261,11 +261,9 @@ def test_temperatures_come_from_the_grid_and_are_told(mixed_table, tiny_settings
     assert set(engine.model.temperatures.tolist()) <= set(
         np.float32([0.5, 0.7, 1.0, 1.4, 2.0]).tolist()
     )
-    told = {e.column for e in engine.events if e.decision == "temperature chosen"}
+    told = {e.column for e in engine.events if e.kind == "temperature_chosen"}
     assert told == {"likes", "agrees"}
-    assert {e.column for e in engine.events if e.decision == "ordinal encoded as bits"} == {
-        "rarely"
-    }
+    assert {e.column for e in engine.events if e.kind == "ordinal_encoded_as_bits"} == {"rarely"}
 
 
 def test_a_column_that_repeats_another_is_imputed_by_it(tiny_settings):

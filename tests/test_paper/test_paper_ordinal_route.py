@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tabsoda.events import EventLog
+from tabsoda.events import Event, EventLog
 from tabsoda.paper.ordinal_route import latent_ordinals
 from tabsoda.paper.settings import EncodingSettings
 
@@ -13,11 +13,11 @@ def test_the_limit_itself_goes_to_bits() -> None:
     events = EventLog()
     latent = latent_ordinals(COUNTS, ["a", "b", "c"], EncodingSettings(), events)
     assert latent.tolist() == [False, True, False]
-    assert [(e.column, e.decision) for e in events] == [
-        ("a", "ordinal encoded as bits"),
-        ("c", "ordinal encoded as bits"),
+    assert [(e.column, e.kind) for e in events] == [
+        ("a", "ordinal_encoded_as_bits"),
+        ("c", "ordinal_encoded_as_bits"),
     ]
-    assert "90.0%" in events.events[1].detail
+    assert dict(events.events[1].counts) == {"share": 0.9, "limit": 0.7}
 
 
 def test_another_limit_moves_the_border() -> None:
@@ -29,7 +29,7 @@ def test_all_to_bits_is_one_event_and_none_without_ordinals() -> None:
     events = EventLog()
     settings = EncodingSettings(ordinal="bits")
     assert not latent_ordinals(COUNTS, ["a", "b", "c"], settings, events).any()
-    assert [e.decision for e in events] == ["all ordinals encoded as bits"]
+    assert list(events) == [Event("all_ordinals_encoded_as_bits", None, {"columns": 3})]
     silent = EventLog()
     assert latent_ordinals(COUNTS[:0], [], settings, silent).size == 0
     assert len(silent) == 0

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tabsoda.events import Event
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.schema import ColumnKind
 from tabsoda.table import CodedTable
@@ -18,11 +19,11 @@ class InterruptedRunError(Exception):
 
 
 def stop_in_round(number):
-    def report(done, total, what):
+    def progress(done, total, what):
         if what.startswith(f"round {number} "):
             raise InterruptedRunError
 
-    return report
+    return progress
 
 
 def without_seconds(history):
@@ -43,7 +44,7 @@ def test_resume_equals_an_uninterrupted_run(
             seed=1,
             device="cpu",
             checkpoint=tmp_path,
-            report=stop_in_round(interrupted),
+            progress=stop_in_round(interrupted),
         )
     seen = []
     resumed = PaperEngine.fit(
@@ -52,15 +53,15 @@ def test_resume_equals_an_uninterrupted_run(
         seed=1,
         device="cpu",
         checkpoint=tmp_path,
-        report=lambda done, total, what: seen.append(what),
+        progress=lambda done, total, what: seen.append(what),
     )
     assert not [what for what in seen if what.startswith(f"round {interrupted - 1} ")]
     assert differing(whole, resumed) == set()
     assert without_seconds(whole.history) == without_seconds(resumed.history)
     assert same_cells(whole.impute(table, 2), resumed.impute(table, 2))
-    told = [event for event in resumed.events if event.decision != "resumed"]
-    assert [e.decision for e in told] == [e.decision for e in whole.events]
-    assert len(resumed.events) == len(told) + 1
+    others = [event for event in resumed.events if event.kind != "training_resumed_after_round"]
+    assert others == list(whole.events)
+    assert len(resumed.events) == len(others) + 1
 
 
 @pytest.mark.parametrize("preset", ["small", "path"])
@@ -69,7 +70,7 @@ def test_a_finished_run_is_not_run_again(preset, mixed_table, tiny_settings, tmp
     options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
     first = PaperEngine.fit(table, settings, **options)
     seen = []
-    again = PaperEngine.fit(table, settings, **options, report=lambda *told: seen.append(told))
+    again = PaperEngine.fit(table, settings, **options, progress=lambda *told: seen.append(told))
     assert seen == []
     assert differing(first, again) == set()
     assert first.history == again.history
@@ -81,7 +82,7 @@ def test_a_reordered_table_is_the_same_run(mixed_table, tiny_settings, tmp_path,
     first = PaperEngine.fit(table, settings, **options)
     seen = []
     again = PaperEngine.fit(
-        table.rows(np.arange(120)[::-1]), settings, **options, report=lambda *t: seen.append(t)
+        table.rows(np.arange(120)[::-1]), settings, **options, progress=lambda *t: seen.append(t)
     )
     assert seen == []
     assert differing(first, again) == set()
@@ -119,8 +120,9 @@ def test_a_checkpoint_of_another_run_is_not_taken(
         weights = np.linspace(1, 2, 120)
     options = {"seed": seed, "device": "cpu", "row_weights": weights}
     anew = PaperEngine.fit(table, settings, **options, checkpoint=tmp_path)
-    assert "earlier rounds not used" in [event.decision for event in anew.events]
-    assert "resumed" not in [event.decision for event in anew.events]
+    kinds = [event.kind for event in anew.events]
+    assert "round_of_other_run_not_used" in kinds
+    assert "training_resumed_after_round" not in kinds
     assert differing(anew, PaperEngine.fit(table, settings, **options)) == set()
 
 
@@ -133,8 +135,7 @@ def test_half_a_checkpoint_is_not_taken(kept, mixed_table, tiny_settings, tmp_pa
     content = path.read_bytes()
     path.write_bytes(content[: kept if kept > 1 or kept == 0 else int(kept * len(content))])
     anew = PaperEngine.fit(table, settings, **options)
-    events = {event.decision: event.detail for event in anew.events}
-    assert events["earlier rounds not used"] == "the saved round cannot be read"
+    assert "unreadable_round_not_used" in [event.kind for event in anew.events]
     assert differing(first, anew) == set()
 
 
@@ -160,8 +161,7 @@ def test_a_failed_write_leaves_the_last_round_whole(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["round.json", "round.safetensors"]
     assert json.loads((tmp_path / "round.json").read_text())["round"] == 1
     resumed = PaperEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
-    details = {event.decision: event.detail for event in resumed.events}
-    assert details["resumed"] == "after round 1"
+    assert Event("training_resumed_after_round", None, {"round": 1}) in list(resumed.events)
     assert [entry["round"] for entry in resumed.history] == [1, 2, 3]
 
 
@@ -174,5 +174,6 @@ def test_an_early_stop_is_remembered(mixed_table, tiny_settings, tmp_path, diffe
     again = PaperEngine.fit(table, settings, **options)
     assert differing(first, again) == set()
     for engine in (first, again):
-        details = {event.decision: event.detail for event in engine.events}
-        assert details["stopped early"].startswith("after round 2: moved by ")
+        [stopped] = [e for e in engine.events if e.kind == "training_stopped_early"]
+        change = engine.history[-1]["change"]
+        assert dict(stopped.counts) == {"round": 2, "change": change}

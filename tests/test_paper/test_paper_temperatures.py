@@ -106,12 +106,15 @@ def test_a_column_without_held_out_cells_falls_back_and_says_so(
         latent, truth, held_out, cutpoints, grid, names=("a", "b", "c"), events=events
     )
     assert found[1] == expected
-    decisions = {event.column: event.decision for event in events}
-    assert decisions == {
-        "a": "temperature chosen",
-        "b": "temperature not tuned",
-        "c": "temperature chosen",
+    assert {event.column: event.kind for event in events} == {
+        "a": "temperature_chosen",
+        "b": "temperature_not_tuned",
+        "c": "temperature_chosen",
     }
+    assert events.events[1].counts["temperature"] == expected
+    counts = events.events[0].counts
+    assert (counts["temperature"], counts["cells"]) == (found[0], int(held_out[:, 0].sum()))
+    assert 0 <= counts["right"] <= counts["cells"]
 
 
 def test_blocks_of_rows_change_nothing() -> None:

@@ -5,8 +5,8 @@ import torch
 
 from tabsoda.paper.denoiser import Denoiser
 from tabsoda.paper.engine import PaperEngine
-from tabsoda.paper.work import network_weights, passes_per_chain, training_steps
 from tabsoda.paper.settings import PaperSettings
+from tabsoda.paper.work import network_weights, passes_per_chain, training_steps
 
 
 @pytest.fixture

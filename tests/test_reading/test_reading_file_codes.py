@@ -12,7 +12,7 @@ from tabsoda.cli.main import main
 from tabsoda.reading import read_survey
 from tabsoda.reading.inspection import summarize
 from tabsoda.schema import Reason
-from tabsoda.schema.file_codes import ONE_MEANING, SEVERAL_MEANINGS, with_file_meanings
+from tabsoda.schema.file_codes import with_file_meanings
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.special_codes import doubtful_labels, special_codes
 
@@ -30,8 +30,8 @@ def write_letters(path, labels_by_column):
     )
 
 
-def details(survey, decision):
-    return [event.detail for event in survey.events if event.decision == decision]
+def counts(survey, kind):
+    return [dict(event.counts) for event in survey.events if event.kind == kind]
 
 
 @pytest.fixture
@@ -52,23 +52,25 @@ def test_letters_in_spanish_say_skip_refused_and_dont_know(letters):
 
 def test_one_event_and_one_line_of_inspect_per_code(letters, capsys):
     survey = read_survey(letters)
-    assert details(survey, ONE_MEANING) == [
-        ".a means dont_know ('No sabe') in 5 columns, 2 of them without a label for it (q4, q5)",
-        ".b means refused ('No responde') in 5 columns, 2 of them without a label for it (q4, q5)",
-        ".c means skip ('No aplica') in 5 columns, 2 of them without a label for it (q4, q5)",
+    unlabelled = {"columns": 5, "unlabelled": 2, "unlabelled_columns": ("q4", "q5")}
+    assert counts(survey, "code_in_several_columns") == [
+        {"code": ".a", "reason": "dont_know", "label": "No sabe", **unlabelled},
+        {"code": ".b", "reason": "refused", "label": "No responde", **unlabelled},
+        {"code": ".c", "reason": "skip", "label": "No aplica", **unlabelled},
     ]
-    assert not details(survey, "codes taken for no answer")
-    flags = [flag for flag in summarize(survey)["flags"] if flag["flag"] == ONE_MEANING]
+    assert not counts(survey, "codes_taken_as_no_answer")
+    flags = [f for f in summarize(survey)["flags"] if f["kind"] == "code_in_several_columns"]
     assert [flag["variable"] for flag in flags] == [None] * 3
     main(["inspect", str(letters)])
-    assert capsys.readouterr().out.count("means skip ('No aplica')") == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count(".c means skip in 5 columns, labelled 'No aplica'") == 1
 
 
 def test_unlabelled_letters_mean_the_same_under_a_description_that_leaves_them_out(letters):
     described = [{"name": f"q{n}", "type": "nominal", "levels": [1, 2]} for n in range(1, 6)]
     survey = read_survey(letters, described)
     assert survey.schema["q5"].special_codes[".c"] is Reason.SKIP
-    assert len(details(survey, ONE_MEANING)) == 3
+    assert len(counts(survey, "code_in_several_columns")) == 3
     described[4]["missing_codes"] = [".c"]
     survey = read_survey(letters, described)
     assert survey.schema["q5"].special_codes[".c"] is Reason.OTHER
@@ -83,9 +85,13 @@ def test_a_letter_with_conflicting_labels_is_a_doubt_and_is_not_carried_over(tmp
     survey = read_survey(tmp_path / "a.dta")
     assert survey.schema["q5"].special_codes[".c"] is Reason.OTHER
     assert survey.schema["q5"].special_codes[".a"] is Reason.DONT_KNOW
-    assert details(survey, f"flag: {SEVERAL_MEANINGS}") == [
-        ".c means skip ('No aplica') in 3 columns, and refused ('Rehúsa contestar') in 1 column"
-        " (q4), and other in 1 column (q5)"
+    assert counts(survey, "code_with_several_meanings") == [
+        {
+            "code": ".c",
+            "meanings": ("skip 'No aplica'", "refused 'Rehúsa contestar'", "other"),
+            "columns": (3, 1, 1),
+            "rare_columns": ("q4", "q5"),
+        }
     ]
 
 

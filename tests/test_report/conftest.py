@@ -44,7 +44,7 @@ def hostile():
     values[(rng.random(values.shape) < 0.2) | skipped] = np.nan
     table = CodedTable.from_values(columns, values, skipped)
     events = EventLog()
-    events.add("read", IMAGE, column=columns[0].name, detail=SCRIPT)
+    events.add(IMAGE, column=columns[0].name, note=SCRIPT)
     history = [{"round": 1, "loss": 1.0, "losses": [2.0, 1.0], "change": 0.5}]
     return Imputations(table, draw_from_answers(table, 5), history=history, events=events)
 

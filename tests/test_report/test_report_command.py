@@ -6,11 +6,8 @@ import pytest
 
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
-from tabsoda.results.result_folder import load_result
 from tabsoda.imputer import TabSODAImputer
-
-QUICK = ("backbone.width=16", "training.max_steps=6", "training.min_epoch_steps=3",
-         "training.calibration_steps=5", "sampler.steps=4", "em.rounds=2")  # fmt: skip
+from tabsoda.results.result_folder import load_result
 
 
 @pytest.fixture(scope="module")
@@ -20,12 +17,11 @@ def out(tmp_path_factory):
     truth.write(folder / "data")
     truth.rules.to_toml(folder / "data" / "rules.toml")
     data = folder / "data"
-    settings = [word for text in QUICK for word in ("--set", text)]
     main(
         [
             "impute", str(data / "survey.csv"), "--survey", str(data / "survey.toml"),
             "--rules", str(data / "rules.toml"), "--accept-all", "--device", "cpu",
-            "-m", "3", "--seed", "7", "-o", str(folder / "out"), *settings,
+            "-m", "3", "--seed", "7", "-o", str(folder / "out"), "--quality", "tiny",
         ]
     )  # fmt: skip
     return folder / "out"
@@ -78,7 +74,7 @@ def test_report_again_with_groups_and_limits(out, tmp_path, capsys):
     groups = {one["group"] for v in summary["variables"] for one in v.get("strata", [])}
     assert groups >= {"1 'Male'", "2 'Female'"}
     assert "&lt;10" in page.read_text()
-    assert "exists already" in refused(capsys, *arguments)
+    assert "already exists" in refused(capsys, *arguments)
     main([*arguments, "--force"])
 
 
@@ -97,7 +93,7 @@ def test_what_cannot_be_reported_is_refused(out, tmp_path, capsys):
     assert "is one of the files to read" in told
     assert json.loads((out / "manifest.json").read_text())["tabsoda"]
     (tmp_path / "empty").mkdir()
-    assert "holds no result" in refused(capsys, "report", tmp_path / "empty")
+    assert "does not contain a result" in refused(capsys, "report", tmp_path / "empty")
     assert not (tmp_path / "empty" / "report.html").exists()
 
 

@@ -5,13 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tabsoda.results import Imputations
-from tabsoda.paper.settings import PaperSettings
-from tabsoda.quality import QUALITIES
+from tabsoda.engines import settings_for
 from tabsoda.report.methods import describe_methods
+from tabsoda.results import Imputations
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema import Column, ColumnKind, Reason
-from tabsoda.settings import Settings
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import NOT_READ, Condition, RuleStatus, SkipRule
 from tabsoda.table import CodedTable
@@ -22,8 +20,7 @@ def paragraph(result, rules=None, **manifest):
 
 
 def settings(preset):
-    kind = Settings if preset in QUALITIES else PaperSettings
-    return kind.preset(preset).to_dict()
+    return settings_for(preset, 4000, 40).to_dict()
 
 
 @pytest.fixture(scope="module")

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 from tabsoda.errors import InputError
-from tabsoda.results import Imputations, ImputedCells
 from tabsoda.report.comparison import MOST_LEVELS, compare_answers
 from tabsoda.report.convergence import describe_convergence
 from tabsoda.report.flags import find_flags
 from tabsoda.report.state_map import png, state_map
 from tabsoda.report.strata import make_strata
 from tabsoda.report.summary import summarise_result
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.routing import RoutingRecord
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from tabsoda.datasets import make_survey
-from tabsoda.results import Imputations, ImputedCells
 from tabsoda.reading import read_survey
 from tabsoda.report.page import render_page
 from tabsoda.report.report import write_summary
 from tabsoda.report.routing import describe_rules
 from tabsoda.report.summary import summarise_result
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, SkipRule

@@ -1,18 +1,23 @@
 """Small counts are withheld everywhere, and cannot be computed from what is shown."""
 
 import json
+import re
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabsoda.results import Imputations, ImputedCells
+from tabsoda.event_texts import CATALOGUE, detail
+from tabsoda.event_texts.template import all_fields
+from tabsoda.events import Event
 from tabsoda.report.comparison import compare_answers
+from tabsoda.report.decisions import group_events
 from tabsoda.report.routing import _counts as rule_counts
 from tabsoda.report.state_map import binned_counts
 from tabsoda.report.summary import summarise_result
 from tabsoda.report.suppression import plain, withhold, withhold_in_text
 from tabsoda.report.variables import describe_variables
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rules import Condition, Evidence, SkipRule
 from tabsoda.table import CodedTable
@@ -36,6 +41,55 @@ def test_texts_written_before_lose_their_small_counts_only():
         "fewer than 10 of 1,200 cells (0.3 %), rule r007, temperature 0.5, 12 rows, fewer than 10"
     )
     assert withhold_in_text(text, 0) == text
+
+
+COUNTED = st.integers(0, 60)
+
+
+@given(st.data(), st.sampled_from(sorted(CATALOGUE)), st.integers(2, 20))
+def test_no_small_count_of_an_event_is_shown(data, kind, below):
+    """Every value of every sentence may be small; decimals, such as means over draws, are kept."""
+    template = CATALOGUE[kind].detail
+    pairs = {name for pair in re.findall(r"{(\w+):with (\w+)", template) for name in pair}
+    counts = {
+        name: data.draw(st.lists(COUNTED, min_size=2, max_size=2) if name in pairs else COUNTED)
+        for name in sorted(all_fields(template))
+    }
+    [group] = group_events([Event(kind, None, counts)], below)
+    [case] = group["cases"]
+    shown = case["text"].replace(f"fewer than {below}", "")
+    # The one number that is part of a template, not a value of an event.
+    shown = shown.replace("1 to ", "", kind == "texts_written_as_numbers")
+    assert not [n for n in map(int, re.findall(r"\d+", shown)) if 0 < n < below]
+    listed = [entry for value in case["counts"].values() for entry in np.atleast_1d(value)]
+    assert not [n for n in listed if isinstance(n, int | np.integer) and 0 < n < below]
+
+
+@given(COUNTED, st.integers(0, 60), st.integers(0, 20))
+def test_an_event_keeps_what_is_not_small(cells, of_cells, below):
+    event = Event("answers_hidden", None, {"cells": cells, "of_cells": of_cells})
+    [group] = group_events([event], below)
+    expected = {
+        name: f"fewer than {below}" if 0 < count < below else count
+        for name, count in event.counts.items()
+    }
+    assert group["cases"][0]["counts"] == expected
+    if below == 0:
+        assert group["cases"][0]["text"] == detail(event)
+
+
+def test_sentences_within_events_lose_their_small_counts_and_names_stay():
+    old = Event.from_dict(
+        {"stage": "states", "decision": "d", "column": "Q1", "detail": "3 of 1,200 cells"}
+    )
+    note = Event("role_guessed", "Q2", {"role": "id", "note": "4 different numbers"})
+    named = Event("mined_rule_dropped", "Q3", {"rule": "Q3 if Q2 is 2", "blank": 4, "asked": 90})
+    texts = [group["cases"][0]["text"] for group in group_events([old, note, named], 10)]
+    assert texts == [
+        "fewer than 10 of 1,200 cells",
+        "id: fewer than 10 different numbers",
+        "Q3 if Q2 is 2: fewer than 10 blank and 90 asked once all rules are applied",
+    ]
 
 
 def test_a_summary_shows_no_small_count(hostile):

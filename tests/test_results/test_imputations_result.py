@@ -58,7 +58,7 @@ def test_counts_are_by_column(result):
 def test_a_draw_that_is_not_there(number, result):
     with pytest.raises(InputError, match="a whole number from 1 to 2"):
         result.complete(number)
-    with pytest.raises(InputError, match="no such imputation"):
+    with pytest.raises(InputError, match="imputation does not exist"):
         result.values(number)
 
 

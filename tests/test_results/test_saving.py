@@ -13,20 +13,6 @@ from tabsoda.datasets import make_survey
 from tabsoda.errors import InputError, OutputExistsError
 from tabsoda.results.result_folder import load_manifest
 
-QUICK = {
-    "backbone": {"width": 16},
-    "training": {"max_steps": 6, "min_epoch_steps": 3, "calibration_steps": 5},
-    "sampler": {"steps": 4},
-    "em": {"rounds": 2},
-    "experts": {"trees": "none"},
-}
-SET = [
-    word
-    for group, settings in QUICK.items()
-    for name, value in settings.items()
-    for word in ("--set", f"{group}.{name}={value}")
-]
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
@@ -42,11 +28,24 @@ def place(tmp_path_factory):
 
 def _command(place, out, *options):
     files = ["--survey", str(place / "survey.toml"), "-o", str(out), "--device", "cpu"]
-    main(["impute", str(place / "survey.csv"), *files, *SET, "-m", "2", "--seed", "4", *options])
+    main(
+        [
+            "impute",
+            str(place / "survey.csv"),
+            *files,
+            "--quality",
+            "tiny",
+            "-m",
+            "2",
+            "--seed",
+            "4",
+            *options,
+        ]
+    )
 
 
 def _imputer(**options):
-    return TabSODAImputer(settings=QUICK, random_state=4, device="cpu", **options)
+    return TabSODAImputer(quality="tiny", random_state=4, device="cpu", **options)
 
 
 def _assert_same_folder(one, other):
@@ -162,12 +161,12 @@ def test_frames_of_pandas_are_saved_in_the_form_of_the_file(place, tmp_path):
 
 def test_folders_that_are_not_free_are_left_alone(result, place, tmp_path):
     result.save(tmp_path / "out")
-    with pytest.raises(OutputExistsError, match="holds a finished result"):
+    with pytest.raises(OutputExistsError, match="contains a finished result"):
         result.save(tmp_path / "out")
     result.save(tmp_path / "out", force=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "point.parquet").write_text("keep")
-    with pytest.raises(OutputExistsError, match="holds what no run has written"):
+    with pytest.raises(OutputExistsError, match="would overwrite files"):
         result.save(tmp_path / "mine", force=True)
     assert (tmp_path / "mine" / "point.parquet").read_text() == "keep"
 

@@ -5,8 +5,8 @@ import threading
 import pytest
 from smoking_review import Page, smoking_rules, smoking_survey
 
-from tabsoda.review.session import ReviewSession
 from tabsoda.review.server import ReviewServer
+from tabsoda.review.session import ReviewSession
 from tabsoda.survey import Survey
 
 

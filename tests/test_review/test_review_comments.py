@@ -1,7 +1,8 @@
-"""Comments of a reviewer survive every save, beside what they stood beside."""
+"""Comments of a reviewer survive every save, at the same block and key."""
 
 import tomllib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +52,17 @@ def test_what_looks_like_a_comment_in_a_text_is_none():
     old = 'format = 1\n[[rule]]\nid = "r#1"\nnote = """\n# no comment\n"""\n# one\nby = "a # b"\n'
     new = 'format = 1\n[[rule]]\nid = "r#1"\nnote = "\\n# no comment\\n"\nby = "c"\n'
     assert keep_comments(old, new) == new.replace("by =", "# one\nby =")
+
+
+@pytest.mark.parametrize("quotes", ['"""', "'''"])
+def test_long_quotes_in_a_comment_or_a_text_open_nothing(quotes):
+    note = "note = \"it is '''\""
+    old = (
+        f"# first {quotes}\nformat = 1  # second {quotes}\n\n[[rule]]\n"
+        f'id = "r1"\n# third\n{note}\n# fourth\nby = "a"\n'
+    )
+    new = f'format = 1\n\n[[rule]]\nid = "r1"\n{note}\nby = "b"\n'
+    assert keep_comments(old, new) == old.replace('by = "a"', 'by = "b"')
 
 
 def test_accepting_all_on_the_command_line_keeps_them(tmp_path, capsys):

@@ -80,7 +80,9 @@ def test_a_page_left_open_overwrites_nothing(smoking, rules_file):
 
 def test_an_edit_changes_rule_evidence_and_status(session, rules_file, smoking):
     approved = session.decide(session.summary()["version"], ["r003"], "approve")
-    session.edit(approved["version"], "r003", [[condition("AGE", up_to=50)]], "the codebook says 50")
+    session.edit(
+        approved["version"], "r003", [[condition("AGE", up_to=50)]], "the codebook says 50"
+    )
     rule = RuleSet.from_toml(rules_file)["r003"]
     assert rule.any_of[0][0].up_to == 50
     assert rule.status.value == "proposed"
@@ -108,7 +110,7 @@ NONSENSE = {
     "infinity": ([[condition("AGE", up_to=float("inf"))]], "finite"),
     "an unknown reason": ([[condition("EVER", reasons=["skip"])]], "'refused', 'dont_know'"),
     "an unknown gate": ([[condition("WEIGHT", or_skipped=True)]], "not described"),
-    "a circle": ([[condition("PACKS", above=1)]], r"circle.*NOW, PACKS"),
+    "a circle": ([[condition("PACKS", above=1)]], r"cycle.*NOW, PACKS"),
     "its own gate": ([[condition("NOW", levels=[0])]], "does not come before 'NOW'"),
     "an unknown field": ([[condition("EVER", levels=[0], sql="drop")]], "does not exist"),
     "no list": ("x", "list"),
@@ -145,7 +147,7 @@ def test_a_new_rule_is_counted_and_signed(session, rules_file, smoking):
     assert rule.evidence.fired_answered == (never & ~blank).sum()
     session.undo(done["version"])
     assert len(RuleSet.from_toml(rules_file)) == 3
-    with pytest.raises(InputError, match="no such question"):
+    with pytest.raises(InputError, match="Unknown question"):
         session.add(session.summary()["version"], "NOTHING", when)
 
 
@@ -203,12 +205,12 @@ def test_a_file_made_nonsense_by_hand_is_told_and_left(session, rules_file):
 @pytest.mark.parametrize(
     ("action", "ids", "note", "told"),
     [
-        ("delete", ["r001"], None, "no such decision"),
-        (["approve"], ["r001"], None, "no such decision"),
+        ("delete", ["r001"], None, "Unknown decision"),
+        (["approve"], ["r001"], None, "Unknown decision"),
         ("approve", ["r009"], None, "no rule 'r009'"),
         ("note", ["r001"], "x" * 5000, "too long"),
-        ("note", ["r001"], 5, "not a text"),
-        ("note", ["r001"], "\ud800", "not a text"),
+        ("note", ["r001"], 5, "not valid text"),
+        ("note", ["r001"], "\ud800", "not valid text"),
     ],
 )
 def test_bad_decisions(session, rules_file, action, ids, note, told):

@@ -15,7 +15,8 @@ from questionnaires import (
 )
 
 from tabsoda.datasets import make_survey
-from tabsoda.events import EventLog
+from tabsoda.event_texts import stage
+from tabsoda.events import Event, EventLog
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.reading import read_survey
 from tabsoda.routing.following import GateFollowingImputer
@@ -47,7 +48,9 @@ def _follow(table, rules, n_draws, engine=None):
     marked = reopened(marked, rules, fillable, known)
     models = RouteModels.fit(marked, rules)
     events = EventLog()
-    cells, record = GateFollowingImputer(engine, rules, models).impute(marked, n_draws, events=events)
+    cells, record = GateFollowingImputer(engine, rules, models).impute(
+        marked, n_draws, events=events
+    )
     return marked, cells, record, events
 
 
@@ -92,10 +95,8 @@ def test_a_rule_that_any_answer_fulfils_leaves_the_gate_and_what_hangs_on_it_is_
     assert np.isin(draws[:, :20, 1], [0, 1]).all()
     assert np.array_equal(np.isnan(draws[:, :20, 2]), draws[:, :20, 1] == 1)
     assert np.isnan(draws[:, :20, 4]).all()
-    told = [event for event in events if event.decision == "left missing"]
-    assert [(event.column, event.detail) for event in told] == [
-        ("a", "20 cells: any answer would go against rd")
-    ]
+    left = [event for event in events if event.kind == "cells_left_missing"]
+    assert left == [Event("cells_left_missing", "a", {"cells": 20, "rules": ["rd"]})]
 
 
 def test_a_refusal_that_known_answers_lead_past_is_not_imputed():
@@ -289,9 +290,9 @@ def test_a_gate_never_leads_past_a_question_that_was_answered_however_far_down(c
     assert 0 < (draws[:, 2::3, 0] == 1).mean() < 1
     assert record.n_left_missing == 0
     assert record.counts["rb", "ruled_out"] == 6 * 30
-    assert [event.decision for event in events if event.stage == "routing"] == [
-        "followers settled by drawn gates",
-        "answers of gates ruled out",
+    assert [event.kind for event in events if stage(event) == "routing"] == [
+        "followers_settled_by_drawn_gates",
+        "gate_answers_ruled_out",
     ]
 
 

@@ -11,6 +11,7 @@ from tabsoda import TabSODAImputer, read_survey
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 from tabsoda.errors import InputError
+from tabsoda.event_texts import stage
 from tabsoda.results.result_folder import load_result
 from tabsoda.routing import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
@@ -18,8 +19,6 @@ from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.skips.checking import check
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
-
-TINY = {"training": {"max_steps": 20}, "sampler": {"steps": 8}, "em": {"rounds": 1}}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def survey():
 @pytest.fixture(scope="module")
 def imputer(survey):
     made = TabSODAImputer(
-        settings=TINY, description=survey.schema(), rules=survey.rules, device="cpu"
+        quality="tiny", description=survey.schema(), rules=survey.rules, device="cpu"
     )
     return made.fit(survey.to_frame())
 
@@ -63,7 +62,7 @@ def test_a_draw_says_what_it_skips(result):
 
 def test_keep_imputes_every_missing_cell_as_the_engine_does_alone(survey, imputer):
     keeper = TabSODAImputer(
-        settings=TINY,
+        quality="tiny",
         description=survey.schema(),
         rules=survey.rules,
         gate_policy="keep",
@@ -112,8 +111,8 @@ def test_other_rules_than_those_fitted_with_are_learned_from_the_rows_at_hand(im
         found = imputer.impute(survey.to_frame(), m=1)
     finally:
         imputer.rules_ = before
-    decisions = [event.decision for event in found.events if event.stage == "routing"]
-    assert decisions[0] == "routes learned from the rows at hand"
+    kinds = [event.kind for event in found.events if stage(event) == "routing"]
+    assert kinds[0] == "routes_learned_from_rows_at_hand"
     assert RouteModels.fit(table, fewer).fits(fewer, table)
 
 
@@ -144,7 +143,7 @@ def test_skips_of_a_draw_are_written_as_the_file_writes_skips():
         pl.when(pl.int_range(pl.len()) < 40).then(None).otherwise(pl.col("age")).alias("age"),
     )
     imputer = TabSODAImputer(
-        settings=TINY, description=_schema(columns), rules=rules, random_state=1, device="cpu"
+        quality="tiny", description=_schema(columns), rules=rules, random_state=1, device="cpu"
     ).fit(frame)
     result = imputer.impute(frame, m=2)
     for table in result:
@@ -156,7 +155,7 @@ def test_skips_of_a_draw_are_written_as_the_file_writes_skips():
         assert asked["age"].null_count() == 0
         assert table["often"].dtype == frame["often"].dtype
         assert 0 < past.head(1000).height < 120
-    assert not [e for e in result.events if e.decision == "integers become Float64"]
+    assert not [e for e in result.events if e.kind == "integers_become_float"]
 
 
 def _schema(columns):
@@ -167,7 +166,7 @@ def _schema(columns):
 
 def test_rejected_rules_settle_nothing(survey):
     rules = survey.rules.reject(lambda rule: True)
-    imputer = TabSODAImputer(settings=TINY, description=survey.schema(), rules=rules, device="cpu")
+    imputer = TabSODAImputer(quality="tiny", description=survey.schema(), rules=rules, device="cpu")
     result = imputer.fit(survey.to_frame()).impute(survey.to_frame(), m=1)
     assert not np.isnan(result.cells.draws).any()
     assert result.routing == RoutingRecord("follow", skipped=(0,))
@@ -175,17 +174,17 @@ def test_rejected_rules_settle_nothing(survey):
 
 
 def test_without_rules_the_mask_holds_and_an_event_says_so(survey):
-    imputer = TabSODAImputer(settings=TINY, description=survey.schema(), device="cpu")
+    imputer = TabSODAImputer(quality="tiny", description=survey.schema(), device="cpu")
     mask = survey.skip_frame()
     imputer.fit(survey.to_frame(), skip_mask=mask)
     result = imputer.impute(survey.to_frame(), m=1, skip_mask=mask)
     assert result.routing is None
     assert not np.isnan(result.cells.draws).any()
-    assert "states kept as given" in [event.decision for event in result.events]
+    assert "states_kept_as_given" in [event.kind for event in result.events]
 
 
 def test_an_unknown_policy_is_refused(survey):
-    with pytest.raises(InputError, match="gate_policy is not known"):
+    with pytest.raises(InputError, match="gate_policy has an unknown value"):
         TabSODAImputer(gate_policy="guess").fit(survey.to_frame())
 
 
@@ -235,7 +234,7 @@ def test_the_command_follows_records_and_tells(folder, capsys, survey):
     manifest = json.loads((folder / "out" / "manifest.json").read_text(encoding="utf-8"))
     routing = manifest["routing"]
     assert (routing["policy"], manifest["options"]["gate_policy"]) == ("follow", "follow")
-    assert f"{sum(routing['skipped']) / 2:,.0f} per draw were settled" in text.replace("\n  ", " ")
+    assert f"{sum(routing['skipped']) / 2:,.0f} per draw were skipped" in text.replace("\n  ", " ")
     before = _checked(survey.to_frame(), survey).n_answered_although_skipped
     for number in ("001", "002"):
         frame = pl.read_parquet(folder / "out" / "imputations" / f"{number}.parquet")

@@ -6,8 +6,6 @@ import polars as pl
 from tabsoda import RuleSet, TabSODAImputer, read_survey
 from tabsoda.skips.rules import Condition, SkipRule
 
-QUICK = {"training": {"max_steps": 20}, "backbone": {"width": 16}}
-
 
 def test_no_draw_breaks_a_rule_whose_gate_comes_later():
     rng = np.random.default_rng(3)
@@ -30,7 +28,7 @@ def test_no_draw_breaks_a_rule_whose_gate_comes_later():
     # The order of the rule set is that of the interview.
     rules = RuleSet((rule,), (gate, follower, other)).approve()
 
-    imputer = TabSODAImputer(quality="fast", settings=QUICK, rules=rules, random_state=1)
+    imputer = TabSODAImputer(quality="tiny", rules=rules, random_state=1)
     result = imputer.fit(survey).impute(survey, m=4)
 
     answered = ~np.isnan(answer)

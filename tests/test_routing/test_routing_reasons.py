@@ -16,7 +16,6 @@ from tabsoda.skips.rules import Condition, SkipRule
 from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
-TINY = {"training": {"max_steps": 20}, "sampler": {"steps": 8}, "em": {"rounds": 1}}
 N, REFUSERS, OWNERS = 1000, 280, 0.32
 YES, NO, SKIP = 1, 2, -1
 CODES = {Reason.REFUSED: -7, Reason.DONT_KNOW: -8}
@@ -81,7 +80,7 @@ def _shares_agree(reason, asked, coded, mined):
     frame, answers = _owners(reason, asked=asked, coded=coded)
     rules = None if mined else _rules(() if asked else (reason,))
     imputer = TabSODAImputer(
-        settings=TINY,
+        quality="tiny",
         description=DESCRIPTION,
         rules=rules,
         skips="mine" if mined else "given",
@@ -127,10 +126,12 @@ def _followed(table, rules, n_draws=4):
     models = RouteModels.fit(marked, rules)
     marked = reopened(marked, rules, engine.model.codec.fillable, known)
     events = EventLog()
-    cells, record = GateFollowingImputer(engine, rules, models).impute(marked, n_draws, events=events)
+    cells, record = GateFollowingImputer(engine, rules, models).impute(
+        marked, n_draws, events=events
+    )
     draws = np.repeat(table.values[None], n_draws, axis=0)
     draws[:, cells.rows, cells.positions] = cells.draws
-    return draws, record, {e.decision: (e.column, e.detail) for e in events}
+    return draws, record, {e.kind: e for e in events}
 
 
 def _gate_and_followers(n_followers=1, n=400):
@@ -157,10 +158,9 @@ def test_where_some_refusers_were_asked_and_others_not_the_answer_shows():
     assert (draws[:, 50:100, 0] == 0).all()
     assert 0 < (draws[:, :50, 0] == 1).mean() < 1
     assert record.total("kept") == 0
-    decision = (
-        "missing gate drawn to fit its followers, asked of some who refused and not of others"
-    )
-    assert told[decision] == ("a", "100 refused: b")
+    event = told["gate_drawn_to_fit_followers"]
+    counts = {"respondents": 100, "reason": "refused", "followers": ("b",)}
+    assert (event.column, dict(event.counts)) == ("a", counts)
 
 
 def test_a_follower_refused_after_its_gate_is_skipped_or_imputed_as_the_gate_is_drawn():
@@ -177,8 +177,9 @@ def test_a_follower_refused_after_its_gate_is_skipped_or_imputed_as_the_gate_is_
     assert record.counts["rb", "kept"] == drawn_past[:, 40:].sum()
     assert record.counts["rc", "kept"] == drawn_past.sum()
     assert record.counts["rb", "skipped"] == drawn_past[:, :40].sum() == sum(record.skipped)
-    decision = "missing gate drawn without regard to followers asked or skipped after the refusal"
-    assert told[decision] == ("a", "100 refused: b, c")
+    event = told["gate_drawn_regardless_of_followers"]
+    counts = {"respondents": 100, "reason": "refused", "followers": ("b", "c")}
+    assert (event.column, dict(event.counts)) == ("a", counts)
 
 
 def test_what_was_asked_after_a_refusal_still_binds_the_other_gates():
@@ -249,5 +250,5 @@ def test_a_saved_model_knows_who_was_routed_by_the_answer(tmp_path):
     models.save(tmp_path / "routes.safetensors")
     again = RouteModels.load(tmp_path / "routes.safetensors")
     assert np.array_equal(again.reasons.by_answer, models.reasons.by_answer)
-    assert not again.reasons.says_nothing(table.states, 0, [1]).any()
-    assert ReasonRouting().says_nothing(table.states, 0, [1]).sum() == 100
+    assert not again.reasons.uninformative(table.states, 0, [1]).any()
+    assert ReasonRouting().uninformative(table.states, 0, [1]).sum() == 100

@@ -12,7 +12,7 @@ from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 
 MILLION = Path(__file__).parents[2] / "benchmarks" / "scale" / "million.py"
-QUICK = ["--quality", "fast", "--set", "training.max_steps=20", "--set", "experts.trees=none"]
+TINY = ["--quality", "tiny"]
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def run(*arguments: object) -> int:
 def test_the_command_writes_shards_and_says_so(survey, tmp_path, capsys):
     data, out = survey / "survey.parquet", tmp_path / "out"
     arguments = ["impute", data, "--survey", survey / "survey.toml", "-o", out, "-m", 1]
-    assert run(*arguments, "--skip-mask", survey / "skip.parquet", "--shard-rows", 120, *QUICK) == 0
+    assert run(*arguments, "--skip-mask", survey / "skip.parquet", "--shard-rows", 120, *TINY) == 0
     told = capsys.readouterr().out
     assert "300 respondents, in 3 shards" in " ".join(told.split())
     manifest = json.loads((out / "manifest.json").read_text())
@@ -45,14 +45,14 @@ def test_the_command_writes_shards_and_says_so(survey, tmp_path, capsys):
     new = tmp_path / "new"
     assert run("impute", data, "--model", out / "model", "-o", new, "-m", 1, "--jobs", 1) == 0
     assert json.loads((new / "manifest.json").read_text())["rounds"]
-    assert "There is no report" in " ".join(capsys.readouterr().out.split())
+    assert "To write a report, run tabsoda report" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--codebook", "book.xml"], "--codebook does not go with shards"),
-        (["--model", "model", "--rules", "rules.toml"], "--rules does not go with --model"),
+        (["--codebook", "book.xml"], "--codebook cannot be combined with shards"),
+        (["--model", "model", "--rules", "rules.toml"], "--rules cannot be combined with --model"),
     ],
 )
 def test_options_that_do_not_go_together(survey, tmp_path, capsys, options, told):

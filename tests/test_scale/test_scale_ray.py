@@ -32,10 +32,7 @@ def test_two_nodes_give_what_one_process_gives(cluster, tmp_path):
     survey = make_survey(300, 12, seed=2, nonresponse=0.2)
     frame = survey.to_frame()
     pl.concat([frame, frame[:50]]).write_parquet(tmp_path / "survey.parquet")
-    settings = {"training": {"max_steps": 20}, "backbone": {"width": 16}}
-    imputer = TabSODAImputer(
-        quality="fast", settings=settings, description=survey.schema(), device="cpu"
-    )
+    imputer = TabSODAImputer(quality="tiny", description=survey.schema(), device="cpu")
     imputer.fit(tmp_path / "survey.parquet")
     for engine in ("local", "ray"):
         impute_shards(

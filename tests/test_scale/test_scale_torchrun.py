@@ -28,14 +28,13 @@ def test_dropout_of_a_part_is_that_of_the_whole_batch():
     assert 0 < int((whole == 0).sum()) < whole.numel()
 
 
-def test_the_parts_of_a_batch_sum_to_its_loss_and_gradient(mixed_table, tiny_settings):
+def test_the_parts_of_a_batch_sum_to_its_loss_and_gradient(mixed_table, quick_settings):
     import torch
 
-    from tabsoda.coding.row_order import canonical_order
-    from tabsoda.em.engine import Engine
-    from tabsoda.em.loop import _round_targets, initial_state
-    from tabsoda.em.training_batch import NOISE_USES, batch_loss
-    from tabsoda.em.working_table import WorkingTable
+    from tabsoda.engine.network.data import TrainingData
+    from tabsoda.engine.network.network import Network
+    from tabsoda.engine.network.training import NOISE_USES, batch_loss
+    from tabsoda.engine.training_table import TrainingTable
     from tabsoda.events import EventLog
 
     class Shared:
@@ -50,33 +49,29 @@ def test_the_parts_of_a_batch_sum_to_its_loss_and_gradient(mixed_table, tiny_set
                 return own
             return sum(self.said)
 
-    table = mixed_table(150)
-    settings = tiny_settings("fast", experts={"trees": "none"})
-    engine = Engine.fit(table, settings, seed=1, device="cpu")
-    model = engine.model
-    order, keys = canonical_order(table)
+    settings, cpu = quick_settings("fast"), torch.device("cpu")
     weights = np.random.default_rng(0).gamma(1.0, size=150)
-    data = WorkingTable.build(
-        table.rows(order), model.codec, keys, model.device, None, weights, model.answer_codec.bins
-    )
-    targets = _round_targets(model, data, initial_state(model, data), 1, EventLog())
+    training = TrainingTable.build(mixed_table(150), 0.05, 1, EventLog(), weights)
+    network = Network.untrained(training.codec, settings, 1, cpu)
+    data, member = TrainingData.of(training, cpu), network.members[0]
     noise = torch.arange(len(NOISE_USES))
-    model.denoiser.eval()
+
+    def loss_of(rows, processes=None):
+        return batch_loss(member, network.heads, data, rows, noise, settings.loss, processes)
 
     def gradient_of(*losses):
-        model.denoiser.zero_grad()
+        member.zero_grad()
         total = sum(losses)
         total.backward()
-        grads = [p.grad.flatten() for p in model.denoiser.parameters() if p.grad is not None]
+        grads = [p.grad.flatten() for p in member.parameters() if p.grad is not None]
         return float(total.detach()), torch.cat(grads)
 
     rows, shared = torch.arange(100), Shared()
     parts = [rows[:30], rows[30:]]
-    whole = gradient_of(batch_loss(model, data, targets, rows, noise).total)
+    whole = gradient_of(loss_of(rows))
     for part in parts:
-        batch_loss(model, data, targets, part, noise, shared)
-    losses = [batch_loss(model, data, targets, part, noise, shared).total for part in parts]
-    summed = gradient_of(*losses)
+        loss_of(part, shared)
+    summed = gradient_of(*(loss_of(part, shared) for part in parts))
     assert summed[0] == pytest.approx(whole[0], rel=1e-5)
     torch.testing.assert_close(summed[1], whole[1], rtol=1e-3, atol=1e-6)
 
@@ -89,7 +84,7 @@ def test_two_processes_learn_what_one_learns(tmp_path):
         *("--survey", str(tmp_path / "survey.toml"), "--quality", "fast", "--device", "cpu"),
         # An odd batch, so that shares differ; dropout and weighted cells are at work.
         *("--set", "training.max_steps=30", "--set", "training.batch_size=77"),
-        *("--set", "experts.trees=none", "--set", "backbone.width=32"),
+        *("--set", "trees.effort=none", "--set", "network.width=32"),
     ]
     alone = [sys.executable, *arguments, "-o", str(tmp_path / "one")]
     subprocess.run(alone, check=True)
@@ -110,5 +105,5 @@ def test_two_processes_learn_what_one_learns(tmp_path):
     imputers = [TabSODAImputer.load(tmp_path / name, "cpu") for name in ("one", "two")]
     losses = [imputer.history_[0]["losses"] for imputer in imputers]
     np.testing.assert_allclose(losses[1], losses[0], rtol=1e-3)
-    told = [event.decision for event in imputers[1].events_]
-    assert "batches shared between processes" in told
+    [shared] = [e for e in imputers[1].events_ if e.kind == "batches_shared_between_processes"]
+    assert shared.counts["processes"] == 2

@@ -70,8 +70,12 @@ def test_a_pattern_describes_all_columns_that_match(tmp_path):
     assert "INTNUM" not in found.table.names
     # Everything else is guessed as without a description.
     assert found.schema["GATE"] == read_survey(frame()).schema["GATE"]
-    details = [e.detail for e in found.events if e.decision == "correction applied"]
-    assert details[0].startswith("'Q12_?': 3 columns changed (Q12_a, Q12_b, Q12_c)")
+    applied = [e.counts for e in found.events if e.kind == "correction_applied"]
+    assert dict(applied[0]) == {
+        "where": "Q12_?",
+        "changed": 3,
+        "columns": ("Q12_a", "Q12_b", "Q12_c"),
+    }
 
 
 def test_codes_of_the_whole_file_apply_where_they_occur(tmp_path):
@@ -120,7 +124,7 @@ def test_columns_that_only_a_pattern_names_join_described_ones_in_file_order(tmp
     assert set(found.schema.names) == {"Q12_a", "Q12_b", "Q12_c", "AGE"}
     assert found.schema.names.index("Q12_a") < found.schema.names.index("Q12_b")
     assert found.schema["Q12_b"].kind is ColumnKind.ORDINAL
-    told = {e.column for e in found.events if e.decision == "column not described"}
+    told = {e.column for e in found.events if e.kind == "column_not_described"}
     assert told == {"Q12_text", "GATE", "FOLLOW", "INTNUM"}
 
 
@@ -253,8 +257,8 @@ def test_codes_that_were_set_first_are_not_part_of_the_guess():
 def test_a_role_that_is_confirmed_is_not_listed_as_a_guess():
     guessed = read_survey(frame())
     assert guessed.schema["INTNUM"].role is ColumnRole.IGNORE
-    assert any(e.decision == "role guessed" for e in guessed.events)
+    assert any(e.kind == "role_guessed" for e in guessed.events)
     settings = parse_settings(["INTNUM.role=ignore"])
     confirmed = read_survey(frame(), Description(None, settings))
     assert not confirmed.schema["INTNUM"].is_guess
-    assert not any(e.decision == "role guessed" for e in confirmed.events)
+    assert not any(e.kind == "role_guessed" for e in confirmed.events)

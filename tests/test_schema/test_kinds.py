@@ -95,7 +95,7 @@ def test_an_spss_file_that_declares_one_level_for_all(tmp_path, measure):
     survey = read_survey(write_sav(tmp_path / "a.sav", measure))
     assert {column.name: column.kind.value for column in survey.schema} == TRUE_KINDS
     declared = "continuous" if measure == "scale" else measure
-    overruled = {e.column for e in survey.events if e.decision == "declared level overruled"}
+    overruled = {e.column for e in survey.events if e.kind == "declared_kind_not_used"}
     assert overruled == {name for name, kind in TRUE_KINDS.items() if kind != declared}
 
 
@@ -108,7 +108,7 @@ def test_a_stata_file_without_levels(tmp_path):
     )
     survey = read_survey(tmp_path / "a.dta")
     assert {column.name: column.kind.value for column in survey.schema} == TRUE_KINDS
-    assert not [e for e in survey.events if e.decision == "declared level overruled"]
+    assert not [e for e in survey.events if e.kind == "declared_kind_not_used"]
 
 
 def test_levels_are_in_the_order_of_the_scale_and_answers_beside_it_set_apart(tmp_path):
@@ -142,7 +142,7 @@ def test_texts_of_a_csv_file(tmp_path):
         assert schema[name].confidence is Confidence.LIKELY
         assert "the order is read from the words" in schema[name].note
     assert schema["unclear"].kind is ColumnKind.NOMINAL
-    assert "their order is not clear" in schema["unclear"].note
+    assert "their order is unclear" in schema["unclear"].note
     assert schema["city"].kind is ColumnKind.NOMINAL
 
 

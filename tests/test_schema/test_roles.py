@@ -209,7 +209,8 @@ def test_no_word_for_a_weight_speaks_against_one():
 
 def test_guessed_roles_are_events_and_lines_of_inspect():
     survey = read_survey(pl.DataFrame({"wt": GAMMA, "intid": INTERVIEWERS, "q": ITEM}))
-    flags = [flag for flag in summarize(survey)["flags"] if flag["flag"] == "role guessed"]
+    flags = [flag for flag in summarize(survey)["flags"] if flag["kind"] == "role_guessed"]
+    assert {flag["flag"] for flag in flags} == {"role guessed"}
     assert [(flag["variable"], flag["detail"].split(":")[0]) for flag in flags] == [
         ("wt", "weight"),
         ("intid", "ignore"),

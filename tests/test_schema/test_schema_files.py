@@ -128,7 +128,7 @@ def test_toml_errors_name_the_place(text, words):
         ([{"type": "nominal"}], "Entry 1"),
         ([{"name": "q", "type": "number"}], "Found: 'number'"),
         ([{"name": "q", "type": "continuous", "levels": [1]}], "continuous and lists levels"),
-        ([{"name": "q", "type": "nominal", "levels": "ab"}], "no list of codes"),
+        ([{"name": "q", "type": "nominal", "levels": "ab"}], "not a list of codes"),
         ([{"name": "q", "type": "nominal"}] * 2, "Column 'q' is described twice"),
         (
             [{"name": "q", "type": "continuous", "skip_codes": ["-1"], "missing_codes": [-1.0]}],

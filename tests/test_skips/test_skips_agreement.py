@@ -17,7 +17,7 @@ from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
 NOMINAL = ColumnKind.NOMINAL
-TINY = {"training": {"max_steps": 20}, "sampler": {"steps": 8}, "em": {"rounds": 1}}
+TINY = {"training": {"max_steps": 20}}
 
 
 @pytest.mark.parametrize("screen", ["purity", "paper"])
@@ -92,8 +92,8 @@ def test_known_skips_of_the_target_are_blanks_that_a_rule_explains():
     )
     assert mined.rules[0].evidence.fired_blank == 200
     assert (mined.explained.sum(), mined.states.skipped.sum()) == (200, 201)
-    kept = [e.detail for e in mined.events if e.decision == "skips known from codes kept"]
-    assert kept == ["1 cells that no rule explains"]
+    kept = [e.counts["cells"] for e in mined.events if e.kind == "known_skips_kept"]
+    assert kept == [1]
 
 
 @pytest.mark.parametrize("reason", [Reason.REFUSED, Reason.DONT_KNOW, Reason.OTHER])
@@ -197,11 +197,13 @@ def test_a_rule_that_fails_once_all_rules_are_applied_is_dropped_with_an_event()
     later = miner.recount(mined, CodedTable.from_values(columns, values))
     assert later.rules == ()
     assert not later.states.skipped.any()
-    (event,) = [e for e in later.events if e.decision == "mined rule dropped"]
-    assert (event.column, event.detail) == (
-        "follower",
-        "follower is skipped when gate is 2: 140 blank and 60 asked with all rules applied",
-    )
+    (event,) = [e for e in later.events if e.kind == "mined_rule_dropped"]
+    assert event.column == "follower"
+    assert dict(event.counts) == {
+        "rule": "follower is skipped when gate is 2",
+        "blank": 140,
+        "asked": 60,
+    }
 
 
 @settings(max_examples=2, deadline=None)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tabsoda.events import Event
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.gate_choice import joined, shared_gates
 from tabsoda.skips.miner import SkipMiner
@@ -69,11 +70,11 @@ def test_the_rules_of_a_form_hold_without_exception(split_forms):
 def test_keys_and_interviewers_are_no_gates_and_the_log_says_so(split_forms):
     made = split_forms(1000, seed=5, nonresponse=0.03)
     mined = SkipMiner().mine(made.table)
-    said = {e.column: e.detail for e in mined.events if e.decision == "column not used as a gate"}
-    assert said == {
-        "KEY": "1,000 different answers of 1,000 respondents",
-        "INTNR": "81 different answers of 1,000 respondents",
-        "SERIAL": "1,000 different answers of 1,000 respondents",
+    left_out = [e for e in mined.events if e.kind == "column_not_used_as_gate"]
+    assert {e.column: (e.counts["different"], e.counts["answers"]) for e in left_out} == {
+        "KEY": (1000, 1000),
+        "INTNR": (81, 1000),
+        "SERIAL": (1000, 1000),
     }
     assert not {"KEY", "INTNR", "SERIAL"} & {gate for rule in mined.rules for gate in rule.gates}
 
@@ -160,8 +161,8 @@ def test_the_gate_that_serves_more_questions_is_chosen_and_the_other_listed():
     assert [rival.gates for rival in rule.rivals] == [("COPY",)]
     assert rule.rivals[0].fired_blank == rule.evidence.fired_blank - 2
     assert rule.rivals[0].fired_answered == 0
-    [said] = [e for e in mined.events if e.decision == "other gates fit as well"]
-    assert (said.column, said.detail) == ("LAST", "GATE chosen rather than COPY")
+    [event] = [e for e in mined.events if e.kind == "other_gates_fit_as_well"]
+    assert event == Event("other_gates_fit_as_well", "LAST", {"chosen": "GATE", "others": ["COPY"]})
 
 
 def test_halves_without_a_form_are_explained_by_each_other():

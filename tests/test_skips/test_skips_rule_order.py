@@ -27,5 +27,5 @@ def test_only_what_has_to_move_moves():
 
 
 def test_a_circle_is_refused_by_name():
-    with pytest.raises(InputError, match=r"circle.*q2, q5"):
+    with pytest.raises(InputError, match=r"cycle.*q2, q5"):
         gates_first(NAMES, [("q5", "q2"), ("q2", "q5")])

@@ -61,7 +61,7 @@ def test_masks_of_zeros_and_ones():
     frame = pl.DataFrame({"a": [0, 1]})
     assert load_mask(frame, ("a",), 2).tolist() == [[False], [True]]
     assert load_mask(np.array([[0], [1]]), ("a",), 2).tolist() == [[False], [True]]
-    with pytest.raises(InputError, match="other values"):
+    with pytest.raises(InputError, match="values other than"):
         load_mask(np.array([[0], [2]]), ("a",), 2)
     with pytest.raises(InputError, match=r"Column 'a'.*Found: 2"):
         load_mask(pl.DataFrame({"a": [0, 2]}), ("a",), 2)

@@ -1,1 +1,1 @@
-"""What every stage shares and no user sees: randomness, devices, atomic files."""
+"""Internal building blocks that every package uses: randomness, threads, atomic files."""

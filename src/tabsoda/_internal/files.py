@@ -1,4 +1,4 @@
-"""Writing that never leaves half a file, and never overwrites unasked."""
+"""Atomic file writes that never overwrite a file by accident."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def refuse_to_overwrite(path: Path, *, force: bool) -> None:
-    """Raise unless the path is free or overwriting was asked for."""
+    """Raise if the path exists and ``force`` is False, or if its folder does not exist."""
     if path.exists() and not force:
         raise OutputExistsError(
-            f"The output '{path}' exists already",
+            f"The output '{path}' already exists",
             next_step="Choose another name, or add --force to overwrite it",
         )
     if not path.parent.exists():
@@ -33,12 +33,12 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder with its parents; raise where that cannot be, as where a file is in the way."""
+    """Create a folder with its parents; raise if that fails, as when a file has its name."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"The folder '{folder}' cannot be made",
+            f"The folder '{folder}' cannot be created",
             found=error.strerror or str(error),
             next_step="Choose another name or place",
         ) from error
@@ -46,13 +46,13 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside the target, moved into place only if the block succeeds."""
+    """Yield a temporary path next to the target, moved into place only if the block succeeds."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        # mkstemp makes private files; give the result the permissions an ordinary write has.
+        # mkstemp creates private files; the result gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
@@ -70,7 +70,7 @@ def write_text(path: Path, text: str) -> None:
 def write_parquet(path: Path, table: pl.DataFrame, **options: Any) -> None:
     """Write a polars frame in one step.
 
-    The file is made in memory first: polars does not always say why it could not write to a disk.
+    The file is built in memory first, because polars does not always report why a write failed.
 
     Parameters
     ----------

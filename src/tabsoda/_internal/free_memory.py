@@ -1,4 +1,4 @@
-"""How much memory this machine could give."""
+"""How much memory is free on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can be had without swapping; None where the system does not tell."""
+    """Return the bytes available without swapping; None if the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""How fast one core of this machine is, whatever else runs on it."""
+"""How fast one core of this machine is, independent of other programs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ _REPEATS = 9
 
 
 def probe_seconds() -> float:
-    """Return the CPU seconds that one core takes for a little fixed work.
+    """Return the CPU seconds that one core takes for a small fixed workload.
 
-    Matrix products, passes over arrays, and Python: what a fit consists of. The least of some
-    repeats, in CPU time: a core that another program shares is not counted as a slow one.
+    The workload is a mix of matrix products, array operations and Python code, like a fit. The
+    result is the minimum of several repeats in CPU time, so that other programs on the same core
+    do not make it look slow.
     """
     square = np.full((192, 192), 0.5, dtype=np.float32)
     numbers = np.linspace(-3.0, 3.0, 100_000, dtype=np.float32)

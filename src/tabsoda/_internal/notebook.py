@@ -64,7 +64,7 @@ def rules_html(rules: RuleSet) -> str:
 
 
 def imputations_html(result: Imputations) -> str:
-    """Show a result: how much was imputed, and where most of it."""
+    """Show a result: how much was imputed, and in which questions most."""
     counts = {name: n for name, n in result.counts().items() if n}
     n_rows = max(result.table.shape[0], 1)
     heading = f"{sum(counts.values()):,} imputed cells, {len(result):,} draws"

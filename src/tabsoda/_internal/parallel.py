@@ -1,7 +1,7 @@
-"""Where independent tasks run: here, in processes of this machine, or on a Ray cluster.
+"""Runs independent tasks: in this process, in processes of this machine, or on a Ray cluster.
 
-Input: independent tasks. Output: their outcomes as they come, the same whichever engine runs them.
-A task whose worker dies is tried again; one that keeps dying is reported.
+Results arrive as they are finished and do not depend on the workers. A task whose worker dies is
+retried; one that keeps dying is reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RETRIES = 3
 
 
 class Workers(StrEnum):
-    """Who runs the tasks; users choose by the option ``engine``."""
+    """Where tasks run; users choose with the option ``engine``."""
 
     LOCAL = "local"
     JOBLIB = "joblib"
@@ -29,7 +29,7 @@ class Workers(StrEnum):
 
 
 def checked_workers(engine: Workers | str) -> Workers:
-    """Return the workers of a name; raise InputError for an unknown name.
+    """Return the workers with this name; raise InputError for an unknown name.
 
     Examples
     --------
@@ -40,12 +40,12 @@ def checked_workers(engine: Workers | str) -> Workers:
         return Workers(engine)
     except ValueError as error:
         raise InputError(
-            "The engine is not known", found=repr(engine), expected=f"one of {', '.join(Workers)}"
+            "Unknown engine", found=repr(engine), expected=f"one of {', '.join(Workers)}"
         ) from error
 
 
 class WorkerLost(TabSODAError):  # noqa: N818 - it names what happened
-    """A worker died while it ran a task, again and again."""
+    """A worker died repeatedly while running a task."""
 
 
 def run_tasks(
@@ -59,12 +59,12 @@ def run_tasks(
     Parameters
     ----------
     function : callable
-        Importable by name, for the engines that use other processes.
+        Must be importable by name if other processes run it.
     tasks : sequence of tuple
-        Its arguments. Large arguments shared by several tasks travel once where Ray runs them.
+        Its arguments. With Ray, large arguments shared by several tasks are sent once.
     engine : Workers or str
     jobs : int, optional
-        Tasks at a time; by default as many as there are cores.
+        Tasks at a time; the number of cores by default.
 
     Yields
     ------
@@ -114,7 +114,7 @@ def _joblib(
             yield from run(list(pending), jobs or -1)
         except TerminatedWorkerError:
             continue
-    # A worker that dies takes its neighbours' tasks with it: run alone, each shows which one it is.
+    # A worker that dies also ends its neighbours' tasks. Run alone, the failing task shows itself.
     for index in list(pending):
         lost: WorkerLost | None = None
         for _ in range(_ROUNDS):
@@ -139,13 +139,13 @@ def _ray(
             next_step="Install it with: pip install 'tabsoda[ray]'",
         ) from error
     if not ray.is_initialized():
-        # Joins the cluster that RAY_ADDRESS names or that runs on this machine, else starts one.
+        # Joins the cluster named by RAY_ADDRESS or running on this machine; otherwise starts one.
         ray.init(log_to_driver=False, include_dashboard=False)
     remote = ray.remote(max_retries=_RETRIES)(function)
     shared: dict[int, Any] = {}
 
     def sent(argument: Any) -> Any:
-        """Put an argument into the cluster's memory once, however many tasks use it."""
+        """Put an argument into the cluster's memory once, for all tasks that use it."""
         if id(argument) not in shared:
             shared[id(argument)] = ray.put(argument)
         return shared[id(argument)]

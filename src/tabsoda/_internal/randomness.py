@@ -1,11 +1,11 @@
-"""Noise that depends on what it is for, not on when it is drawn.
+"""Random numbers that depend on their purpose, not on the order in which they are drawn.
 
 Every random number is a function of a seed, a named stream, a draw, a row and a position. Batch
-size, row order, device and number of workers therefore change nothing but the last bits of the
+size, row order, device and number of workers therefore change only the last bits of the
 arithmetic. Rows are identified by their content, so a row keeps its noise when the table is
 reordered or when rows are appended.
 
-Nothing here needs torch; :mod:`tabsoda.torch_runtime.keyed_noise` has the noise of tensors.
+Nothing here needs torch; :mod:`tabsoda.torch_runtime.keyed_noise` draws the noise of tensors.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def row_keys(
     states: NDArray[np.uint8],
     occurrences: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """Identify each row by its content; equal rows are told apart by their order of appearance.
+    """Return a key per row from its content; equal rows differ by their order of appearance.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def row_keys(
         NaN where not answered.
     states : ndarray of uint8, shape (n_rows, n_columns)
     occurrences : ndarray of int64, shape (n_rows,), optional
-        How many equal rows come before each; counted unless given. Rows that are part of a larger
-        table keep their keys if they are counted there.
+        How many equal rows come before each row; counted unless given. Give the counts in the
+        larger table if these rows are a part of it, so that they keep their keys.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def row_keys(
 
 def row_hashes(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Hash each row's content, shape (n_rows,); parameters as in :func:`row_keys`."""
-    # Adding 0.0 folds -0.0 into 0.0; unanswered cells carry their state instead of a value.
+    # Adding 0.0 turns -0.0 into 0.0; unanswered cells enter with their state, not a value.
     bits = np.where(states == 0, values + 0.0, 0.0).view(np.uint64)
     keys = np.full(values.shape[0], GOLDEN, dtype=np.uint64)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""Elements of inline SVG: everything that is put in is escaped, so labels stay text."""
+"""Elements of inline SVG; all text is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Number = int | float
 
 
 def number(value: Number) -> str:
-    """Write a coordinate in as few characters as a picture needs.
+    """Format a coordinate with at most two decimals.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def _value(value: str | Number) -> str:
 def picture(
     width: Number, height: Number, title: str, *children: str, class_: str = "figure"
 ) -> Markup:
-    """Build an SVG that is drawn at its own size at most, with a title for those who cannot see."""
+    """Build an SVG that is never scaled up, with a title for screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -73,7 +73,7 @@ def polyline(xs: Iterable[Number], ys: Iterable[Number]) -> str:
 
 
 def scale(low: float, high: float, start: float, end: float) -> _Scale:
-    """Return a function from data to coordinates; a range of one value is put in the middle."""
+    """Return a function from data to coordinates; a range of one value maps to the middle."""
     return _Scale(low, high, start, end)
 
 

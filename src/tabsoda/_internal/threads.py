@@ -1,9 +1,9 @@
-"""How many threads the engine computes with, decided in one place.
+"""How many threads the engines use.
 
-OpenMP threads that wait for each other spin by default: they burn a core while another program, or
-another part of this one, needs it. So small work gets one thread, large work gets as many as it is
-worth and the machine grants, and torch is loaded such that its threads sleep while they wait.
-Nothing here imports torch before it is needed: the process that grows trees does without.
+OpenMP threads that wait for each other spin by default and keep a core busy that other work could
+use. So small work gets one thread, large work gets as many as it can use and the machine allows,
+and torch is loaded such that its threads sleep while they wait. Torch is imported only when it is
+needed, because the process that fits trees does not use it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-# A network takes this many floating-point operations per training step for every thread it uses.
-# With fewer, a second thread saves next to nothing.
+# Floating-point operations per training step that justify one more thread. With fewer, a second
+# thread saves almost nothing.
 _OPERATIONS_PER_THREAD = 1e9
 _CGROUPS = Path("/sys/fs/cgroup")
-# Settings of OpenMP by which a user has decided how threads wait.
+# OpenMP variables with which a user has set how threads wait.
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-# For a process that computes in threads of its own, if any: no library in it starts more.
+# For a process that manages its own threads: its libraries start none.
 SINGLE_THREADED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -32,10 +32,10 @@ SINGLE_THREADED = {
 
 
 def granted_cores() -> int:
-    """Return how many cores this process may keep busy.
+    """Return how many cores this process may use.
 
-    The least of: the cores it may run on (affinity), its cgroup's CPU quota, ``OMP_NUM_THREADS``,
-    and the threads that the program allows torch.
+    The minimum of: the cores it may run on (affinity), its cgroup's CPU quota, ``OMP_NUM_THREADS``,
+    and the number of threads that torch is limited to.
     """
     limits = [_affinity(), cgroup_cores(), omp_limit(os.environ.get("OMP_NUM_THREADS"))]
     torch = sys.modules.get("torch")
@@ -46,12 +46,12 @@ def granted_cores() -> int:
 
 @dataclass(frozen=True)
 class Threads:
-    """How many threads the parts of the engine get.
+    """How many threads each part of the engine uses.
 
     Attributes
     ----------
     cores : int
-        Cores that may be kept busy.
+        Cores that may be used.
     network : int
         Threads of torch. BLAS, and the OpenMP of other libraries, get one.
     spin : bool
@@ -61,8 +61,6 @@ class Threads:
     --------
     >>> [Threads.planned(work, cores=4, passive=True).network for work in (1e8, 2.5e9, 1e12)]
     [1, 2, 4]
-    >>> print(Threads.planned(1e12, cores=4, passive=True))
-    4 for the network, 4 cores granted
     """
 
     cores: int
@@ -82,8 +80,8 @@ class Threads:
         cores : int, optional
             :func:`granted_cores` unless given.
         passive : bool, optional
-            Whether threads sleep while they wait; as torch was loaded unless given. Where they
-            spin, one thread is quicker as soon as anything else runs on the machine.
+            Whether threads sleep while they wait; unless given, as torch was loaded. If they spin,
+            one thread is faster as soon as anything else runs on the machine.
         """
         cores = granted_cores() if cores is None else cores
         passive = load_torch() if passive is None else passive
@@ -92,26 +90,18 @@ class Threads:
 
     @property
     def beside_trees(self) -> int:
-        """Threads of torch while trees grow in a process of their own, which needs a core too."""
+        """Threads of torch while trees are fitted in a separate process, which needs a core too."""
         return min(self.network, max(self.cores - 1, 1))
 
     @property
     def trees(self) -> int:
-        """Trees that may grow at a time in a process beside the network."""
+        """Tree models to fit at a time in a separate process while the network trains."""
         return max(self.cores - self.beside_trees, 1)
-
-    def __str__(self) -> str:
-        """Say what was decided, for the log of events."""
-        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        said = f"{self.network} for the network, {cores} granted"
-        if not self.spin:
-            return said
-        return f"{said}; torch was imported before tabsoda, so further threads would spin"
 
 
 @contextmanager
 def worker_threads(n_threads: int) -> Iterator[None]:
-    """Let torch compute with some threads, BLAS and OpenMP libraries with one; restore at the end.
+    """Limit torch to some threads, and BLAS and OpenMP libraries to one; restore at the end.
 
     Examples
     --------
@@ -140,11 +130,11 @@ def worker_threads(n_threads: int) -> Iterator[None]:
 
 @functools.cache
 def load_torch() -> bool:
-    """Import torch such that its threads sleep while they wait; say whether they do.
+    """Import torch such that its threads sleep while they wait; return whether they do.
 
-    OpenMP reads how to wait when it is loaded, and the environment is left as it was. Where the
-    user has set how threads wait, that holds, and counts as sleeping. Where the program has loaded
-    torch before, nothing can be changed.
+    OpenMP reads this setting when it is loaded; the environment is restored afterwards. A setting
+    of the user is kept and counts as sleeping. If torch has been loaded before, nothing can be
+    changed.
     """
     if any(name in os.environ for name in _WAITING):
         return True
@@ -159,16 +149,16 @@ def load_torch() -> bool:
 
 
 def wait_passively() -> None:
-    """Let OpenMP threads of libraries and processes to come sleep while they wait.
+    """Make OpenMP threads of libraries and processes loaded later sleep while they wait.
 
-    For commands. A user's own setting holds.
+    For commands. A setting of the user is kept.
     """
     if not any(name in os.environ for name in _WAITING):
         os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 
 
 def omp_limit(value: str | None) -> int | None:
-    """Read ``OMP_NUM_THREADS``; None where it is absent or not a number.
+    """Read ``OMP_NUM_THREADS``; None if it is not set or not a number.
 
     Examples
     --------
@@ -180,14 +170,14 @@ def omp_limit(value: str | None) -> int | None:
 
 
 def cgroup_cores(root: Path = _CGROUPS, process: Path = Path("/proc/self/cgroup")) -> int | None:
-    """Return the whole cores of this process's CPU quota; None where there is no quota.
+    """Return the number of whole cores in this process's CPU quota; None without a quota.
 
     Parameters
     ----------
     root : Path
-        Where control groups are mounted, of version 1 or 2.
+        Where control groups (version 1 or 2) are mounted.
     process : Path
-        The file that names the groups of this process.
+        The file that lists the groups of this process.
     """
     try:
         lines = process.read_text(encoding="utf-8").splitlines()
@@ -213,7 +203,7 @@ def _affinity() -> int | None:
 
 
 def _with_parents(root: Path, path: str) -> list[Path]:
-    """Return a group's folder and those above it: a quota holds for all that is below."""
+    """Return a group's folder and its parents: a quota also applies to everything below it."""
     parts = [part for part in path.split("/") if part not in ("", "..")]
     return [root.joinpath(*parts[:n]) for n in range(len(parts) + 1)]
 
@@ -229,7 +219,7 @@ def _version_1(folder: Path) -> float | None:
 
 
 def _numbers(file: Path) -> list[float]:
-    """Read positive numbers; nothing where there are others, such as "max" or -1."""
+    """Read positive numbers; return none if there are other values, such as "max" or -1."""
     try:
         words = file.read_text(encoding="ascii").split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Why a result could not be written: the disk, or something else, each with its own cause."""
+"""Errors while writing a result: distinguishes disk problems from other causes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from pathlib import Path
 
 from tabsoda.errors import InputError, TabSODAError, WritingError
 
-# Libraries written in Rust put the number of the system's error into their message.
+# Libraries written in Rust put the system's error number into their message.
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_PERMISSION = (errno.EACCES, errno.EPERM, errno.EROFS)
-# The system refused memory, a process or a connection; no file is at fault.
+# The system refused memory, a process or a connection; the cause is not a file.
 _NOT_FILES = (ConnectionError, TimeoutError, BlockingIOError, ChildProcessError)
 _NOT_FILES_NUMBERS = (errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
-FINISHED_IS_KEPT = "run the same command again: what is finished is kept"
+FINISHED_IS_KEPT = "run the same command again: finished work is kept"
 
 
 @contextmanager
 def writing_to(folder: Path, then: str = FINISHED_IS_KEPT) -> Iterator[None]:
-    """Raise what goes wrong while files are written as an error that states its cause.
+    """Convert exceptions while files are written into an error that states the cause.
 
     Parameters
     ----------
     folder : Path
-        Named in the message.
+        The folder to name in the message.
     then : str
         What to do once the cause is removed, as the end of a sentence.
 
@@ -41,7 +41,7 @@ def writing_to(folder: Path, then: str = FINISHED_IS_KEPT) -> Iterator[None]:
     Traceback (most recent call last):
     ...
     tabsoda.errors.InputError: The folder 'out' cannot be written to. Found: No space left on \
-device. Free some disk space, then run the same command again: what is finished is kept.
+device. Free some disk space, then run the same command again: finished work is kept.
     """
     try:
         yield
@@ -53,9 +53,9 @@ device. Free some disk space, then run the same command again: what is finished 
 
 @contextmanager
 def keeping_in(folder: Path, then: str = FINISHED_IS_KEPT) -> Iterator[None]:
-    """Raise problems with files as :func:`writing_to` does, and leave other exceptions alone.
+    """Convert file errors as :func:`writing_to` does, and leave other exceptions unchanged.
 
-    For work that keeps its progress in a folder: what else goes wrong is not about writing.
+    For work that stores its progress in a folder: other exceptions are not about writing.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def keeping_in(folder: Path, then: str = FINISHED_IS_KEPT) -> Iterator[None]:
 
 
 def write_error(folder: Path, error: Exception, then: str = FINISHED_IS_KEPT) -> TabSODAError:
-    """Return the error to raise for an exception; see :func:`writing_to`.
+    """Return the error to raise for an exception, as :func:`writing_to` does.
 
     A problem with files is an :class:`~tabsoda.errors.InputError`, anything else a
     :class:`~tabsoda.errors.WritingError`.
@@ -105,7 +105,7 @@ def write_error(folder: Path, error: Exception, then: str = FINISHED_IS_KEPT) ->
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """Return the operating system's error behind an exception; None where there is none.
+    """Return the operating system's error behind an exception; None if there is none.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _is_about_files(error: Exception) -> bool:
 
 
 def _place(error: Exception) -> str:
-    """Return the last line of this package that an exception passed through, in brackets."""
+    """Return the last line of this package in an exception's traceback, in brackets."""
     package = Path(__file__).parents[1]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if package in Path(frame.filename).parents:

@@ -1,6 +1,6 @@
-"""Stage 8, analysis: one estimate from the analyses of all completed tables.
+"""Stage 8, analysis: pools the analyses of all completed tables.
 
-Input: imputations and what to estimate. Output: pooled estimates with honest intervals.
+Input: imputations and what to estimate. Output: pooled estimates with confidence intervals.
 """
 
 from tabsoda.analysis.crosstab import PooledTable, pooled_table

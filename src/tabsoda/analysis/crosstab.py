@@ -1,4 +1,4 @@
-"""Cross tables: the shares of one question's levels among those with each level of another."""
+"""Cross tables: the shares of one question's levels within each level of another."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PooledTable:
 
     @property
     def counts(self) -> RowCounts:
-        """Respondents used, and why others were left out."""
+        """Respondents used, and reasons why others were left out."""
         return self.rows.counts
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -66,13 +66,13 @@ class PooledTable:
 def pooled_table(
     result: Imputations, row: str, column: str, *, weights: Any = None, where: Any = None
 ) -> PooledTable:
-    """Pool a cross table of two categorical questions, in per cent of its rows.
+    """Pool a cross table of two categorical questions, in row percentages.
 
     Parameters
     ----------
     result : Imputations
     row, column : str
-        Shares of the levels of ``column`` are estimated among those with each level of ``row``.
+        Shares of the levels of ``column`` are estimated within each level of ``row``.
     weights : str, array or ReplicateWeights, optional
         As in :func:`tabsoda.analysis.pooled_mean`.
     where : str or array of bool, optional

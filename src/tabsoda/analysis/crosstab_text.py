@@ -1,4 +1,4 @@
-"""A cross table as lines of text, in panels where its columns do not fit the width."""
+"""A cross table as lines of text, in panels if its columns do not fit the width."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER_LINES = 3
 
 
 def crosstab_lines(table: PooledTable, width: int) -> list[str]:
-    """Return the cells in per cent of their row, with intervals below."""
+    """Return the row percentages, with intervals below."""
     heads = [printable(table.column.describe_level(level)) for level in table.column.levels]
     entries = [(printable(table.rows.describe(code)), one) for code, one in table.rows.items()]
     entries.append(("All", table.total))
@@ -45,7 +45,7 @@ def _used(one: PooledEstimates) -> str:
 
 
 def _wrapped(heads: Sequence[str]) -> list[tuple[bool, tuple[str, ...]]]:
-    """Wrap headings to the width of a cell; return lines of cells, and whether one is the last."""
+    """Wrap headings to the width of a cell; return lines of cells and whether each is the last."""
     wrapped = [
         textwrap.wrap(head, _CELL, max_lines=_HEADER_LINES, placeholder="…") for head in heads
     ]

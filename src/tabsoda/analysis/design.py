@@ -1,4 +1,4 @@
-"""From a formula and a draw to the numbers that a model is fitted to."""
+"""The design matrix of a formula in one draw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
-# What patsy lets through of whatever a formula calls.
+# Exceptions that functions in a formula may raise through patsy.
 _OF_A_FORMULA = (NameError, AttributeError, TypeError, ValueError, SyntaxError, OverflowError)
 
 
@@ -55,7 +55,7 @@ def model_design(
     used: tuple[str, ...],
     counted: NDArray[np.bool_],
 ) -> Design:
-    """Return what a checked formula makes of the counted rows of a draw.
+    """Return the design of a checked formula for the counted rows of a draw.
 
     Parameters
     ----------
@@ -73,16 +73,16 @@ def model_design(
     frame = model_frame(result, draw, used)[counted]
     for name in frame.columns:
         if hasattr(frame[name], "cat"):
-            # A level that nobody of a subset has would be a term without data.
+            # A level that does not occur in the subset would be a term without data.
             frame[name] = frame[name].cat.remove_unused_categories()
     functions = {name: getattr(np, name) for name in NUMERIC}
     try:
-        # A term that is not a number, such as the logarithm of 0, is an error below.
+        # Terms that are not numbers, such as the logarithm of 0, raise an error below.
         with np.errstate(all="ignore"):
             outcome, terms = patsy.dmatrices(
                 formula,
                 frame,
-                # Formulas see these functions and the columns, and none of our own variables.
+                # Formulas can use these functions and the columns, but not the variables here.
                 eval_env=patsy.EvalEnvironment([{"np": np, **functions}]),
                 NA_action=patsy.NAAction(NA_types=[]),
                 return_type="dataframe",
@@ -91,9 +91,9 @@ def model_design(
         raise InputError(
             "The formula cannot be used on this survey",
             found=str(error).splitlines()[0],
-            next_step="Check what its functions are applied to",
+            next_step="Check the arguments of its functions",
         ) from error
-    # A level that is a whole number reads better without its point.
+    # Levels that are whole numbers are shown without a decimal point.
     names = tuple(re.sub(r"\[(T\.)?(-?\d+)\.0\]", r"[\1\2]", name) for name in terms.columns)
     factors = {
         factor.code: tuple(info.categories)
@@ -115,21 +115,21 @@ def model_design(
 
 
 def check_rank(design: Design, rows: Any = slice(None)) -> None:
-    """Raise where the terms, of rows that have a weight, cannot tell all coefficients."""
+    """Raise if the rows with a weight do not identify all coefficients."""
     n, k = design.terms[rows].shape
     if n <= k or np.linalg.matrix_rank(design.terms[rows]) < k:
         which = "without a blank" if isinstance(rows, slice) else "with a weight"
         raise InputError(
             f"The model cannot be fitted to draw {design.draw}",
-            found=f"{n} rows {which}, {k} terms of which some determine others"
+            found=f"{n} rows {which}, {k} terms that are linearly dependent"
             if n > k
             else f"{n} rows {which} for {k} terms",
-            next_step="Leave out terms, join rare levels, or leave out questions few were asked",
+            next_step="Leave out terms, merge rare levels, or leave out rarely asked questions",
         )
 
 
 def check_outcome(design: Design, family: str) -> None:
-    """Raise where the outcome is constant or does not fit the family."""
+    """Raise if the outcome is constant or does not match the family."""
     named = design.formula.split("~")[0].strip()
     outcome = design.outcome
     wrong = {
@@ -139,7 +139,7 @@ def check_outcome(design: Design, family: str) -> None:
     }[family]
     if wrong.any():
         raise InputError(
-            f"The outcome {named} does not fit the family {family}",
+            f"The outcome {named} does not match the family {family}",
             found=f"{outcome[wrong][0]:g} in draw {design.draw}",
             expected=f"0 and 1, or a comparison such as I({named} == {np.max(outcome):g})"
             if family == "binomial"
@@ -173,8 +173,8 @@ def _outcome(outcome: Any, formula: str, known: dict[str, Any]) -> Array:
             + ("has more than one column" if column is None else "is categorical"),
             found=", ".join(names[:4]) if column is None else f"levels {written_levels(column)}",
             expected="a number or a comparison",
-            next_step=f"Write which level is meant, such as I({named} == {level}) ~ ..., with the"
-            " family binomial",
+            next_step=f"Choose a level, such as I({named} == {level}) ~ ..., and the family"
+            " binomial",
         )
     return np.asarray(outcome.iloc[:, 0], dtype=np.float64)
 
@@ -191,6 +191,6 @@ def _check_numbers(design: Design) -> None:
             raise InputError(
                 f"The model cannot be fitted to draw {design.draw}",
                 found=f"{wrong:,} values of {name} that are not finite numbers",
-                expected="finite numbers; the logarithm of 0, for one, is none",
-                next_step="Choose another form of the term, or leave it out",
+                expected="finite numbers; the logarithm of 0, for example, is not finite",
+                next_step="Transform the term differently, or leave it out",
             )

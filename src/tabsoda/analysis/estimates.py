@@ -1,8 +1,8 @@
 """Means, totals and shares over all draws, with weights and replicate weights.
 
 Without weights the variance is that of a simple random sample of the respondents used. With weights
-it is that of a sample drawn with replacement (as R's ``svydesign(ids = ~1)`` has it), of which a
-subset is a domain; strata and clusters need replicate weights.
+it is that of a sample drawn with replacement (as with R's ``svydesign(ids = ~1)``), and subsets are
+domains; strata and clusters need replicate weights.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 # From values, shape (n_rows, k), the rows that count, and weights to estimates, shape (k,), and
-# each row's pull on them, shape (n_rows, k).
+# each row's influence on them, shape (n_rows, k).
 Statistic = Callable[[Array, Mask, Array], tuple[Array, Array]]
 
 
 def pooled_mean(
     result: Imputations, column: str, *, weights: Any = None, where: Any = None
 ) -> PooledEstimates:
-    """Pool the mean of a question among those it was put to.
+    """Pool the mean of a question among the respondents who were asked it.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def pooled_mean(
         out.
     where : str or array of bool, optional
         A subset, such as ``"age >= 18 and sex == 2"``, or a mask of shape (n_rows,) or
-        (n_draws, n_rows). Decided draw by draw, since answers may be imputed.
+        (n_draws, n_rows). Evaluated in every draw, because the answers may be imputed.
 
     Returns
     -------
     PooledEstimates
-        With ``counts``: how many respondents were used, and why others were not.
+        With ``counts``: how many respondents were used, and why others were left out.
     """
     variable = with_numbers(result, column)
     pooled = pooled_statistic(
@@ -73,7 +73,7 @@ def pooled_mean(
 def pooled_total(
     result: Imputations, column: str, *, weights: Any = None, where: Any = None
 ) -> PooledEstimates:
-    """Pool the total of a question; those it was not put to add nothing.
+    """Pool the total of a question; respondents who were not asked it add nothing.
 
     Parameters are those of :func:`pooled_mean`.
     """
@@ -87,11 +87,10 @@ def pooled_total(
 def pooled_proportions(
     result: Imputations, column: str, *, weights: Any = None, where: Any = None
 ) -> PooledEstimates:
-    """Pool the share of every level of a categorical question among those it was put to.
+    """Pool the share of every level of a categorical question among those who were asked it.
 
-    Intervals are made on the logit scale, so that they stay between 0 and 1; the share of a level
-    that everybody or nobody has gets the exact binomial one. Parameters are those of
-    :func:`pooled_mean`.
+    Intervals are computed on the logit scale, so that they stay between 0 and 1; shares of 0 or 1
+    get the exact binomial interval. Parameters are those of :func:`pooled_mean`.
     """
     variable = find_variable(result, column)
     described = variable.column
@@ -101,7 +100,7 @@ def pooled_proportions(
             column=column,
             found="a continuous column",
             expected="a categorical question",
-            next_step="Ask for its mean instead",
+            next_step="Estimate its mean instead",
         )
     levels = np.arange(described.n_levels)
 
@@ -116,7 +115,7 @@ def pooled_proportions(
 
 
 def weighted_means(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
-    """Return weighted means over the rows that count, and each row's pull on them."""
+    """Return weighted means over the rows that count, and each row's influence on them."""
     share = np.where(counted, weights, 0.0)
     share = share / share.sum()
     filled = np.where(counted[:, None], values, 0.0)
@@ -125,13 +124,13 @@ def weighted_means(values: Array, counted: Mask, weights: Array) -> tuple[Array,
 
 
 def _sum(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
-    """Return weighted sums, and each row's part in them."""
+    """Return weighted sums, and each row's contribution."""
     parts = weights[:, None] * np.where(counted[:, None], values, 0.0)
     return parts.sum(axis=0), parts
 
 
 def used_rows(result: Imputations, variable: Variable, weights: Weights | None, where: Any) -> Rows:
-    """Return who counts in every draw: in the subset, with a weight and an answer."""
+    """Return which rows count in every draw: in the subset, with a weight and an answer."""
     rows = with_weights(selected_rows(result, where), weights).answered([variable])
     return rows.check_not_empty(variable.column.name)
 
@@ -145,7 +144,7 @@ def pooled_statistic(
     where: Any,
     statistic: Statistic,
 ) -> PooledEstimates:
-    """Pool a statistic of values that every draw gives, shape (n_rows, k)."""
+    """Pool a statistic of the values of every draw, shape (n_rows, k)."""
     found = row_weights(result, weights)
     rows = used_rows(result, variable, found, where)
     analyses = [
@@ -174,7 +173,7 @@ def _analysis(
             next_step="Widen the subset or the groups",
         )
     if weights is None:
-        # A mean of the respondents used; a total of all, of whom the others have zero.
+        # A mean is over the respondents used; a total over all, with zeros for the others.
         sample = counted if statistic is weighted_means else np.ones(len(values), dtype=bool)
         weights = np.ones(len(values))
     else:
@@ -193,7 +192,7 @@ def with_numbers(result: Imputations, name: str) -> Variable:
             "has levels that are not numbers",
             column=name,
             found=written_levels(variable.column),
-            next_step="Ask for the shares of its levels instead",
+            next_step="Estimate the shares of its levels instead",
         )
     return variable
 
@@ -202,4 +201,6 @@ def _note_on_codes(variable: Variable) -> tuple[str, ...]:
     column = variable.column
     if column.kind is not ColumnKind.NOMINAL or set(column.levels) <= {0, 1}:
         return ()
-    return (f"{column.name} is nominal: its codes are taken as numbers. Its shares say more.",)
+    return (
+        f"{column.name} is nominal: its codes are used as numbers. Consider its shares instead.",
+    )

@@ -1,6 +1,6 @@
-"""Model formulas: read as a tree and checked, so that a formula can calculate and do nothing else.
+"""Model formulas, parsed and checked so that a formula cannot execute arbitrary code.
 
-Patsy evaluates the terms of a formula as Python. Here every term is checked first: it may hold
+Patsy evaluates the terms of a formula as Python. Every term is checked first: it may contain
 columns, constants, arithmetic, comparisons and the functions listed below.
 """
 
@@ -35,13 +35,13 @@ _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def check_formula(formula: str, columns: Collection[str]) -> tuple[str, ...]:
-    """Return the columns that a formula names; raise where it does more than calculate.
+    """Return the columns in a formula; raise if it contains anything that is not allowed.
 
     Parameters
     ----------
     formula : str
     columns : collection of str
-        The names that are known.
+        The known names.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def check_formula(formula: str, columns: Collection[str]) -> tuple[str, ...]:
             "The formula is not a model", found=formula, expected="outcome ~ term + term"
         )
     try:
-        # Reads the formula and evaluates nothing.
+        # Parses the formula without evaluating it.
         described = patsy.ModelDesc.from_formula(formula)
         terms = (*described.lhs_termlist, *described.rhs_termlist)
         codes = list(dict.fromkeys(factor.code for term in terms for factor in term.factors))
@@ -74,7 +74,7 @@ def check_formula(formula: str, columns: Collection[str]) -> tuple[str, ...]:
 
 
 def has_moving_knots(formula: str) -> bool:
-    """Whether a spline's knots are left to the data, and so differ between draws.
+    """Return whether a spline's knots depend on the data, and so differ between draws.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def has_moving_knots(formula: str) -> bool:
 
 
 def transforms_log(formula: str) -> bool:
-    """Whether the outcome of a formula is a logarithm, whose coefficients are log ratios.
+    """Return whether the outcome of a formula is a logarithm (coefficients are log ratios).
 
     Examples
     --------
@@ -96,7 +96,7 @@ def transforms_log(formula: str) -> bool:
 
 
 class _Checker:
-    """Walks through one term of a formula and collects the columns it names."""
+    """Visits one term of a formula and collects its columns."""
 
     def __init__(self, code: str, columns: Collection[str], names: dict[str, None]) -> None:
         self.code, self.columns, self.names = code, columns, names
@@ -157,7 +157,7 @@ class _Checker:
     def _refuse(self, node: ast.AST, advice: str | None = None) -> NoReturn:
         part = ast.get_source_segment(self.code, node) or self.code
         raise InputError(
-            "The formula holds something that is not allowed",
+            "The formula contains something that is not allowed",
             found=repr(part[:80]),
             expected="columns, numbers, + - * / **, comparisons, and "
             + ", ".join(sorted({*_PATSY, *NUMERIC}, key=str.lower)),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
-# More different numbers, or more levels, than this are not groups.
+# Columns with more distinct numbers or levels than this cannot be used as groups.
 _MOST_NUMBERS, _MOST_LEVELS = 50, 300
 NOT_ESTIMATED = "in a group that cannot be estimated"
 
@@ -33,12 +33,12 @@ class PooledGroups(Mapping[Code, Any]):
     Attributes
     ----------
     column : Column
-        What the groups are made of.
+        The grouping column.
     estimates : dict of Code to PooledEstimates or PooledTable
     failed : dict of Code to str
-        Groups without estimates, and why.
+        Groups without estimates, and the reason.
     left_out : dict of str to ndarray of int64, shape (n_draws,)
-        Respondents of no group, or of one that failed, by reason.
+        Respondents in no group or in a group that failed, by reason.
     notes : tuple of str
     """
 
@@ -58,7 +58,7 @@ class PooledGroups(Mapping[Code, Any]):
         return len(self.estimates)
 
     def describe(self, level: Code) -> str:
-        """Write a group for people, with its label."""
+        """Return the name of a group, with its label."""
         return self.column.describe_level(level)
 
     @property
@@ -109,26 +109,26 @@ def pooled_by(
     where: Any = None,
     **options: Any,
 ) -> PooledGroups:
-    """Estimate the same in every group of respondents.
+    """Compute an estimate in every group of respondents.
 
     Parameters
     ----------
     result : Imputations
     by : str
-        A categorical question, or a column of few values. Where answers were imputed, a respondent
-        may belong to one group in one draw and to another in the next.
+        A categorical question, or a column with few values. If answers were imputed, a respondent
+        may belong to different groups in different draws.
     estimate : callable
         ``pooled_mean``, ``pooled_median``, ``pooled_quantile``, ``pooled_proportions``,
         ``pooled_model`` or ``pooled_table``.
     *arguments, **options
-        What it is called with, besides the result and ``where``.
+        Further arguments of ``estimate``, besides the result and ``where``.
     where : str or array of bool, optional
         A subset of all groups.
 
     Returns
     -------
     PooledGroups
-        Groups whose estimate fails, such as those nobody belongs to, are listed in ``failed``.
+        Groups whose estimate fails, such as empty groups, are listed in ``failed``.
 
     Examples
     --------
@@ -174,17 +174,17 @@ def pooled_by(
 
 
 def _groups(result: Imputations, variable: Variable) -> tuple[Column, Array]:
-    """Return a column with the groups as levels, and who belongs where, shape (n_draws, n_rows)."""
+    """Return a column with the groups as levels, and the group of each row, (n_draws, n_rows)."""
     coded = np.array([variable.coded(draw) for draw in range(1, len(result) + 1)])
     levels = np.unique(coded[~np.isnan(coded)])
     most = _MOST_LEVELS if variable.column.is_categorical else _MOST_NUMBERS
     if len(levels) > most:
         raise InputError(
-            "has too many different values to be used in by",
+            "has too many different values to form groups",
             column=variable.column.name,
             found=f"{len(levels):,} values",
             expected=f"a categorical question, or at most {most} values",
-            next_step="Use where, such as AGE < 40, once for every group",
+            next_step="Use where for each group, such as AGE < 40",
         )
     if variable.column.is_categorical:
         return variable.column, coded
@@ -196,4 +196,4 @@ def _notes(variable: Variable) -> tuple[str, ...]:
     if not variable.is_imputed:
         return ()
     name = variable.column.name
-    return (f"Some answers to {name} were imputed: groups are formed anew in every draw.",)
+    return (f"Some answers to {name} were imputed: groups are formed in every draw.",)

@@ -1,4 +1,4 @@
-"""A completed table as formulas need it: levels as categories, skips as blanks."""
+"""A completed table for formulas: levels as categories, skips as blanks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def model_frame(result: Imputations, number: int, names: Sequence[str] | None = 
     result : Imputations
     number : int
     names : sequence of str, optional
-        The columns that are wanted; all where absent.
+        The columns to return; all by default.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def _answers(column: Column, values: Any) -> Any:
     if column.kind is ColumnKind.ORDINAL and not texts:
         return np.array([*column.levels, np.nan], dtype=np.float64)[codes]
     used = np.unique(codes[codes >= 0])
-    # A level that nobody has would be a term without data.
+    # A level that does not occur would be a term without data.
     levels = pd.Index([column.levels[level] for level in used])
     place = np.full(column.n_levels + 1, -1)
     place[used] = np.arange(len(used))
@@ -78,7 +78,7 @@ def _answers(column: Column, values: Any) -> Any:
 
 
 def require_analysis_extra() -> None:
-    """Raise with the command to type where statsmodels or pandas is absent."""
+    """Raise with the command to install statsmodels or pandas if they are missing."""
     from importlib.util import find_spec
 
     for name in ("statsmodels", "pandas"):

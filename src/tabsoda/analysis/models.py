@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 FAMILIES = ("gaussian", "binomial", "poisson")
-# What a coefficient is after exponentiation.
+# Name of a coefficient after exponentiation.
 _RATIOS = {"gaussian": "ratio", "binomial": "odds ratio", "poisson": "rate ratio"}
-# Of a coefficient, per standard deviation of its term: beyond it the rows tell nothing of it. Those
-# that rounding ends have a hundred thousand and more, and all others a few units at most.
+# Standard error of a coefficient per standard deviation of its term above which it is not
+# identified. With separation it is a hundred thousand or more, otherwise a few units at most.
 _LARGEST_ERROR = 100.0
 
 
@@ -51,21 +51,20 @@ def pooled_model(
     ----------
     result : Imputations
     formula : str
-        Such as ``"income ~ age + C(region)"``. Nominals are categories by themselves; ordinals
-        with numbers as levels are numbers unless in ``C()``. Besides columns it may hold
-        arithmetic and comparisons (in ``I()``), logarithms, splines and the like; anything else is
-        refused, so a formula executes no code.
+        Such as ``"income ~ age + C(region)"``. Nominals are always categorical; ordinals with
+        numbers as levels are numbers unless in ``C()``. It may also contain arithmetic and
+        comparisons (in ``I()``), logarithms, splines and similar functions; anything else is
+        refused, so that a formula cannot execute code.
     family : {"gaussian", "binomial", "poisson"}
         With their usual links. A binomial outcome is a comparison (``I(smokes == 1)``) or 0 and 1.
     weights : str, array or ReplicateWeights, optional
-        A column of the survey, or the weights themselves. Standard errors are then robust, as
-        R's ``svyglm`` gives them, or come from the replicates. Respondents with a blank weight are
-        left out.
+        A column of the survey, or the weights themselves. Standard errors are then robust, as in
+        R's ``svyglm``, or come from the replicates. Respondents with a blank weight are left out.
     where : str or array of bool, optional
         A subset, such as ``"age >= 18 and sex == 2"``, or a mask of shape (n_rows,) or
-        (n_draws, n_rows). Decided draw by draw, since answers may be imputed.
+        (n_draws, n_rows). Evaluated in every draw, because the answers may be imputed.
     exponentiate : bool
-        Show odds ratios (binomial), rate ratios (poisson) or, where the outcome is a logarithm,
+        Show odds ratios (binomial), rate ratios (poisson) or, if the outcome is a logarithm,
         ratios (gaussian), with their intervals.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
@@ -77,15 +76,13 @@ def pooled_model(
     """
     require_analysis_extra()
     if family not in FAMILIES:
-        raise InputError(
-            "The family is not known", found=repr(family), expected=", ".join(FAMILIES)
-        )
+        raise InputError("Unknown family", found=repr(family), expected=", ".join(FAMILIES))
     if exponentiate and family == "gaussian" and not transforms_log(formula):
         raise InputError(
-            "The coefficients of this model are not logarithms of ratios",
+            "The coefficients of this model are not log ratios",
             found=f"the family gaussian and the outcome {formula.split('~')[0].strip()}",
             expected="the family binomial or poisson, or an outcome log(...)",
-            next_step="Leave exponentiate out",
+            next_step="Leave out exponentiate",
         )
     names = check_formula(formula, column_names(result))
     found = row_weights(result, weights)
@@ -113,14 +110,14 @@ def pooled_model(
 
 
 def _check_references(labels: list[tuple[TermLabel, ...]]) -> None:
-    """Raise where terms of the same name are compared with another level in some draw."""
+    """Raise if terms of the same name have different reference levels in different draws."""
     for draw, others in enumerate(labels[1:], 2):
         for first, other in zip(labels[0], others, strict=True):
             if first != other:
                 raise InputError(
-                    f"Draw {draw} compares with another level than the first draw",
+                    f"Draw {draw} has another reference level than the first draw",
                     found=f"{other}; {first} in draw 1",
-                    next_step="Join rare levels, or choose a wider subset",
+                    next_step="Merge rare levels, or choose a wider subset",
                 )
 
 
@@ -136,7 +133,7 @@ def _fit(design: Design, family: str, weights: Weights | None) -> Analysis:
     if weights is None:
         fit = _fitted(design, family, None)
         return Analysis(fit.params, fit.cov_params(), design.names, float(n - k))
-    # Over repeated samples, rows that the model leaves out are part of the sample, too.
+    # Rows that the model leaves out are still part of the sample.
     n_rows = int((~np.isnan(weights)).sum())
     fit = _fitted(design, family, weights[design.rows], cov_type="HC0")
     covariance = n_rows / (n_rows - 1) * fit.cov_params()
@@ -154,7 +151,7 @@ def _fitted(design: Design, family: str, weights: Array | None, **options: Any) 
     }
     rows = slice(None) if weights is None else weights > 0
     if weights is not None:
-        # Weights, and replicates of them, may leave nobody with one of the levels.
+        # With weights and replicates, a level may have no respondents left.
         check_rank(design, rows)
     model = sm.GLM(
         design.outcome[rows],
@@ -163,7 +160,7 @@ def _fitted(design: Design, family: str, weights: Array | None, **options: Any) 
         var_weights=None if weights is None else weights[rows],
     )
     with warnings.catch_warnings(record=True) as caught:
-        # Separation and lack of convergence are errors, which name the draw.
+        # Separation and lack of convergence are errors that name the draw.
         warnings.simplefilter("always")
         fit = model.fit(tol=1e-12, maxiter=200, **options)
     term = None if family == "gaussian" else _separating_term(fit, design, rows, weights)
@@ -171,30 +168,28 @@ def _fitted(design: Design, family: str, weights: Array | None, **options: Any) 
     if term is not None or separated:
         named = "some term" if term is None else f"the term {term}"
         raise InputError(
-            f"The model does not settle on coefficients in draw {design.draw}",
-            found=f"{named} predicts the outcome with hardly an error: all, or nearly all, with one"
-            " of its levels or beyond one of its values have the same outcome",
-            next_step="Join the level with another one, or leave the term out",
+            f"The model does not converge in draw {design.draw}",
+            found=f"{named} predicts the outcome almost perfectly: all or nearly all respondents"
+            " with one of its levels, or beyond one of its values, have the same outcome",
+            next_step="Merge the level with another one, or leave out the term",
         )
     if not fit.converged or not np.isfinite(fit.params).all():
         raise InputError(
-            f"The model does not settle on coefficients in draw {design.draw}",
-            found="no convergence",
-            next_step="Leave out terms, or join rare levels",
+            f"The model does not converge in draw {design.draw}",
+            next_step="Leave out terms, or merge rare levels",
         )
     return fit
 
 
 def _separating_term(fit: Any, design: Design, rows: Any, weights: Array | None) -> str | None:
-    """Return the term about whose coefficient the rows tell next to nothing, if there is one.
+    """Return a term whose coefficient is not identified, if there is one.
 
-    Where a level always has the same outcome its coefficient runs away until rounding ends it,
-    and the fit counts as converged. The variance tells: robust ones would hide it, so it is that
-    of the model.
+    If a level always has the same outcome, its coefficient grows until rounding stops it, and the
+    fit counts as converged. The model-based variance shows this; a robust variance would hide it.
     """
     variances = np.diag(fit.normalized_cov_params)
     if weights is not None:
-        # Weights that count people, rather than respondents, make it small.
+        # Weights that sum to the population make the variance small, so they are rescaled.
         variances = variances * weights[rows].mean()
     spread = design.terms[rows].std(axis=0)
     unit = np.where(spread > 0, spread, 1.0)

@@ -1,4 +1,4 @@
-"""Pooled estimates: what they are, how sure they are, and how they read."""
+"""Pooled estimates with standard errors, intervals and tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tabsoda.analysis.terms import TermLabel
 
 Array = NDArray[np.float64]
-# Kinds of estimates that are logarithms, and shown as ratios.
+# Kinds of estimates that are logarithms and shown as ratios.
 RATIOS = ("odds ratio", "rate ratio", "ratio")
 
 
@@ -40,7 +40,7 @@ class WaldTest:
     Attributes
     ----------
     statistic : float
-        F distributed where all terms are zero.
+        F distributed if all terms are zero.
     df_numerator, df_denominator : float
     p_value : float
     """
@@ -65,17 +65,17 @@ class PooledEstimates:
         Covariance of sampling, and covariance of the estimates between analyses.
     n_draws : int
     complete_df : float
-        Degrees of freedom had nothing been missing.
+        Degrees of freedom without missing answers.
     notes : tuple of str
-        What a reader should know, such as the weights used.
+        Notes for the reader, such as the weights used.
     labels : tuple of TermLabel
-        How the names read for people, one per estimate; empty where they are the names.
+        Readable names, one per estimate; empty if they are the names.
     counts : RowCounts or None
         How many respondents were used in every draw, and why others were left out.
     kind : str
         ``"estimate"``, ``"mean"``, ``"median"``, ``"quantile"``, ``"total"`` or ``"share"``; or
-        ``"odds ratio"``, ``"rate ratio"`` or ``"ratio"``, where ``estimates`` are logarithms of
-        what is shown.
+        ``"odds ratio"``, ``"rate ratio"`` or ``"ratio"``, for which ``estimates`` are logarithms
+        of the values shown.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class PooledEstimates:
 
     @property
     def label_texts(self) -> tuple[str, ...]:
-        """Labels in one piece each, or the names where there are none."""
+        """The label of each estimate, or its name if there is none."""
         return tuple(map(str, self.labels)) or self.names
 
     @property
@@ -142,17 +142,17 @@ class PooledEstimates:
 
     @property
     def p_values(self) -> Array:
-        """Two-sided, of the hypothesis that an estimate is 0; shape (k,)."""
+        """Two-sided p-values of the hypothesis that an estimate is 0; shape (k,)."""
         from scipy import stats
 
         return np.asarray(2 * stats.t.sf(np.abs(self.statistics), self.df))
 
     def intervals(self, level: float = 0.95) -> Array:
-        """Return lower and upper ends, shape (k, 2); of shares, made on the logit scale."""
+        """Return lower and upper ends, shape (k, 2); for shares, computed on the logit scale."""
         from scipy import stats
 
         if not 0 < level < 1:
-            raise InputError("The level is not usable", found=str(level), expected="0 to 1")
+            raise InputError("The confidence level is invalid", found=str(level), expected="0 to 1")
         quantiles = stats.t.ppf((1 + level) / 2, self.df)
         reach = quantiles * self.std_errors
         ends = np.column_stack([self.estimates - reach, self.estimates + reach])
@@ -172,7 +172,7 @@ class PooledEstimates:
         Parameters
         ----------
         names : sequence of str, optional
-            Which; all but an intercept where absent.
+            The estimates to test; by default all except an intercept.
         """
         from scipy import stats
 
@@ -180,7 +180,7 @@ class PooledEstimates:
         unknown = [name for name in chosen if name not in self.names]
         if unknown or not chosen:
             raise InputError(
-                "There is no such estimate",
+                "Unknown estimate",
                 found=", ".join(map(repr, unknown)) or "none",
                 expected=", ".join(map(repr, self.names)),
             )
@@ -194,19 +194,19 @@ class PooledEstimates:
         except np.linalg.LinAlgError as error:
             raise InputError(
                 "The estimates cannot be tested together",
-                found="a covariance without an inverse",
-                next_step="Leave out estimates that the others determine",
+                found="a singular covariance matrix",
+                next_step="Leave out estimates that depend linearly on others",
             ) from error
         statistic = float(distance / (k * (1 + increase)))
         df = wald_denominator_df(increase, k, self.n_draws, self.complete_df)
-        # F with infinitely many degrees of freedom below is chi-square over those above.
+        # With infinite denominator degrees of freedom, F is chi-square over its degrees of freedom.
         p_value = stats.chi2.sf(k * statistic, k) if np.isinf(df) else stats.f.sf(statistic, k, df)
         return WaldTest(statistic, float(k), df, float(p_value))
 
     def table(self, level: float = 0.95) -> pl.DataFrame:
-        """Return a row per estimate, with everything that Rubin's rules say about it.
+        """Return a row per estimate, with all results of Rubin's rules.
 
-        Where ``kind`` is a ratio, ``estimate``, ``low`` and ``high`` are on the log scale, and
+        If ``kind`` is a ratio, ``estimate``, ``low`` and ``high`` are on the log scale, and
         ``ratio``, ``ratio_low`` and ``ratio_high`` are added.
         """
         import polars as pl
@@ -239,7 +239,7 @@ class PooledEstimates:
         )
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """Return the table and its circumstances, ready for JSON."""
+        """Return the table, counts and notes, ready for JSON."""
         rows = [
             {
                 key: None if isinstance(v, float) and not np.isfinite(v) else v

@@ -1,4 +1,4 @@
-"""``pool``: from m analyses, in whatever form they come, to pooled estimates."""
+"""``pool``: pools m analyses given as models, pairs or arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """What one completed table gave.
+    """The analysis of one completed table.
 
     Attributes
     ----------
@@ -47,17 +47,17 @@ def pool(
     ----------
     analyses : sequence
         One entry per imputation: fitted models with ``params``, ``cov_params()`` and ``df_resid``
-        (as statsmodels has them); or pairs of estimates and variances; or, with ``variances``,
-        the estimates alone. An estimate is a number or a vector.
+        (as in statsmodels); or pairs of estimates and variances; or, with ``variances``, only the
+        estimates. An estimate is a number or a vector.
     variances : sequence, optional
         Per imputation: the variance of the number, or the covariance matrix of the vector.
     names : sequence of str, optional
-        Names of the estimates; those of a fitted model where absent.
+        Names of the estimates; by default those of the fitted model.
     complete_df : float, optional
-        Degrees of freedom had nothing been missing; those of the fitted models where absent (the
-        smallest where they differ), else infinite.
+        Degrees of freedom without missing answers; by default those of the fitted models (the
+        smallest if they differ), otherwise infinite.
     notes : sequence of str
-        Kept with the result.
+        Stored in the result.
 
     Returns
     -------
@@ -74,16 +74,16 @@ def pool(
         given = list(variances)
         if len(given) != len(entries):
             raise InputError(
-                "There are not as many variances as estimates",
+                "The numbers of variances and estimates differ",
                 found=f"{len(given)} variances",
                 expected=f"{len(entries)}, one per imputation",
             )
         entries = list(zip(entries, given, strict=True))
     if len(entries) < 2:
         raise InputError(
-            "There is nothing to pool",
+            "Too few analyses to pool",
             found=f"{len(entries)} analyses",
-            expected="2 or more, which show how much the draws differ",
+            expected="2 or more, to estimate the variance between draws",
             next_step="Draw more imputations",
         )
     read = [_analysis(entry, number) for number, entry in enumerate(entries, 1)]
@@ -95,12 +95,12 @@ def pool(
         found = ("estimate",) if k == 1 else tuple(f"estimate {i}" for i in range(1, k + 1))
     if len(found) != k:
         raise InputError(
-            "The names do not fit the estimates", found=f"{len(found)} names", expected=str(k)
+            "The names do not match the estimates", found=f"{len(found)} names", expected=str(k)
         )
     df = min(one.complete_df for one in read) if complete_df is None else float(complete_df)
     if not df > 0:
         raise InputError(
-            "The degrees of freedom are not usable", found=f"{df:g}", expected="more than 0"
+            "The degrees of freedom are invalid", found=f"{df:g}", expected="more than 0"
         )
     return PooledEstimates(
         tuple(str(name) for name in found),
@@ -124,7 +124,7 @@ def _analysis(entry: Any, number: int) -> Analysis:
             f"Analysis {number} cannot be pooled",
             found=type(entry).__name__,
             expected="a fitted model, or a pair of estimate and variance",
-            next_step="Return (estimate, variance); give no standard error in its place",
+            next_step="Return (estimate, variance), not the standard error",
         )
     labels = getattr(entry[0], "index", None)
     estimates = _floats(entry[0], number)
@@ -132,7 +132,7 @@ def _analysis(entry: Any, number: int) -> Analysis:
     estimates = np.atleast_1d(estimates)
     if covariance.ndim < 2 and estimates.size == 1:
         covariance = covariance.reshape(1, 1)
-    # A list has a method of this name.
+    # A list has a method with this name.
     names = None if labels is None or callable(labels) else tuple(map(str, labels))
     return _checked(Analysis(estimates, covariance, names), number)
 
@@ -142,14 +142,14 @@ def _floats(values: Any, number: int) -> Array:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"Analysis {number} has something that is not a number", found=str(error)
+            f"Analysis {number} contains something that is not a number", found=str(error)
         ) from error
 
 
 def _from_fit(fit: Any) -> Analysis:
-    """Read a fitted model as statsmodels writes it; several equations are put below each other."""
+    """Read a fitted model of statsmodels; several equations are stacked."""
     params, covariance = fit.params, fit.cov_params()
-    # The covariance is ordered equation by equation, and the parameters have a column for each.
+    # The covariance is ordered by equation; the parameters have one column per equation.
     estimates = np.asarray(params, dtype=np.float64).ravel(order="F")
     labels = getattr(params, "index", None) if np.ndim(params) == 1 else None
     if labels is None:
@@ -172,14 +172,14 @@ def _checked(one: Analysis, number: int) -> Analysis:
     k = one.estimates.size
     if one.estimates.ndim != 1 or one.covariance.shape != (k, k):
         raise InputError(
-            f"Analysis {number} has variances that do not fit its estimates",
+            f"Analysis {number} has variances that do not match its estimates",
             found=f"estimates {one.estimates.shape}, variances {one.covariance.shape}",
             expected="a covariance matrix for a vector, a variance for a number",
         )
     if not np.isfinite(one.estimates).all() or not np.isfinite(one.covariance).all():
         raise InputError(
             f"Analysis {number} has no finite result",
-            next_step="See whether the model can be estimated: blanks, a constant, too few rows",
+            next_step="Check whether the model can be estimated: blanks, a constant, too few rows",
         )
     variances = np.diag(one.covariance)
     if (variances < 0).any():
@@ -188,8 +188,8 @@ def _checked(one: Analysis, number: int) -> Analysis:
         raise InputError(
             f"Analysis {number} has a negative variance",
             found=f"{variances[first]:g} {what}",
-            next_step="See whether the model can be estimated: a level that always has the same"
-            " outcome is to be joined with another one",
+            next_step="Check whether the model can be estimated: merge a level that always has the"
+            " same outcome with another one",
         )
     return one
 
@@ -200,8 +200,8 @@ def _check_alike(analyses: list[Analysis]) -> None:
         if other.names != first.names or other.estimates.shape != first.estimates.shape:
             differ = sorted(set(first.names or ()) ^ set(other.names or ()))
             raise InputError(
-                f"Analysis {number} estimates something else than the first",
+                f"Analysis {number} has other terms than the first",
                 found=", ".join(differ[:4]) or f"{other.estimates.size} estimates",
                 expected="the same terms from every imputation",
-                next_step="A level may be absent from one draw: join rare levels",
+                next_step="A level may be absent from one draw: merge rare levels",
             )

@@ -1,8 +1,8 @@
 """Medians and other quantiles over all draws, with weights and replicate weights.
 
-Quantiles themselves are far from normal where answers are heaped, shares are not. So Rubin's rules
-pool the share of respondents below the quantile, and Woodruff's method turns the interval of
-that share, made on the logit scale, into one of the quantile.
+With heaped answers, quantiles are far from normally distributed, but shares are not. So Rubin's
+rules pool the share of respondents below the quantile, and Woodruff's method converts the interval
+of that share, computed on the logit scale, to an interval of the quantile.
 
 References
 ----------
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
 
 Array = NDArray[np.float64]
-# The level of the interval that gives the standard error.
+# The level of the interval from which the standard error is computed.
 _LEVEL = 0.95
-# Fewer respondents than this beyond a quantile do not tell where it lies.
+# At least this many respondents must lie beyond a quantile to estimate it.
 _FEWEST_BEYOND = 5
-# Sums of weights differ from a share by rounding alone.
+# Tolerance for rounding in sums of weights.
 _ROUNDING = 1e-9
 
 
 def pooled_median(
     result: Imputations, column: str, *, weights: Any = None, where: Any = None
 ) -> PooledEstimates:
-    """Pool the median of a question among those it was put to.
+    """Pool the median of a question among the respondents who were asked it.
 
     Parameters are those of :func:`~tabsoda.analysis.pooled_mean`, the method is that of
     :func:`pooled_quantile`.
@@ -75,7 +75,7 @@ def pooled_quantile(
     weights: Any = None,
     where: Any = None,
 ) -> PooledEstimates:
-    """Pool quantiles of a question among those it was put to.
+    """Pool quantiles of a question among the respondents who were asked it.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def pooled_quantile(
 
     Notes
     -----
-    The estimate is the quantile of all draws together; where it falls between two answers, their
-    mean. The standard error is the width of Woodruff's 95 % interval over twice the quantile of t.
-    It is 0 where so many gave one answer that both ends are that answer.
+    The estimate is the quantile of all draws together; between two answers, it is their mean. The
+    standard error is the width of Woodruff's 95 % interval over twice the quantile of t. It is 0
+    if so many respondents gave one answer that both ends are that answer.
     """
     shares = _checked(quantiles)
     variable = _ordered(result, column)
@@ -106,7 +106,7 @@ def pooled_quantile(
     part = np.divide(shares - below, at - below, out=np.zeros_like(points), where=at > below)
 
     def indicators(draw: int) -> Array:
-        # Of those who gave the answer itself only the part counts that makes up the share.
+        # Of the respondents with the answer itself, only the part that completes the share counts.
         numbers = variable.numbers(draw)[:, None]
         return np.asarray((numbers < points) + part * (numbers == points))
 
@@ -119,7 +119,7 @@ def pooled_quantile(
 
 
 def weighted_quantiles(values: Array, masses: Array, shares: Array) -> Array:
-    """Return the values that given shares of the mass lie at or below.
+    """Return the quantiles at given shares of the mass.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ def weighted_quantiles(values: Array, masses: Array, shares: Array) -> Array:
     Returns
     -------
     ndarray of float64, shape (k,)
-        The mean of two neighbours where a share ends exactly between them (definition 2 of
-        Hyndman and Fan 1996): with equal masses the usual median.
+        The mean of two neighbours if a share ends exactly between them (definition 2 of Hyndman
+        and Fan 1996); with equal masses this gives the usual median.
 
     Examples
     --------
@@ -159,12 +159,12 @@ def _inverted(
     values: Array,
     masses: Array,
 ) -> PooledEstimates:
-    """Turn pooled shares below some points into pooled quantiles, by Woodruff's method."""
+    """Convert pooled shares below some points to pooled quantiles, by Woodruff's method."""
     from scipy import stats
 
     n_used = 0 if pooled.counts is None else int(pooled.counts.used.min())
     _check_enough(n_used, shares, column)
-    # On a heap the part of it that counts hardly varies, though a share of the sample does.
+    # On a heap, the counted part hardly varies, but the share of the sample does.
     least = shares * (1 - shares) / n_used
     lacking = np.maximum(least - np.diag(pooled.covariance), 0.0)
     pooled = replace(pooled, within=pooled.within + np.diag(lacking))
@@ -176,7 +176,7 @@ def _inverted(
     heaped = [f"{share:g}" for share, steep in zip(shares, slope, strict=True) if steep == 0]
     notes = (
         (
-            f"Many respondents share the answer at the {', '.join(heaped)} quantile of {column}:"
+            f"Many respondents gave the answer at the {', '.join(heaped)} quantile of {column}:"
             " both ends of its interval are that answer.",
         )
         if heaped
@@ -192,7 +192,7 @@ def _inverted(
 
 
 def _check_enough(n_used: int, shares: Array, column: str) -> None:
-    """Raise where a quantile lies too near to the end of the sample for an interval."""
+    """Raise if a quantile is too close to the end of the sample for an interval."""
     extreme = shares[np.argmin(np.minimum(shares, 1 - shares))]
     beyond = n_used * min(extreme, 1 - extreme)
     if beyond < _FEWEST_BEYOND - _ROUNDING:
@@ -202,14 +202,14 @@ def _check_enough(n_used: int, shares: Array, column: str) -> None:
             column=column,
             found=f"{n_used:,} respondents used",
             expected=f"{needed:,} or more",
-            next_step="Widen the subset or the groups, or ask for a quantile nearer to the median",
+            next_step="Widen the subset or the groups, or choose a quantile closer to the median",
         )
 
 
 def _stacked(
     result: Imputations, variable: Variable, weights: Any, where: Any
 ) -> tuple[Array, Array]:
-    """Return the answers of all draws in increasing order, with masses; every draw counts alike."""
+    """Return the answers of all draws in increasing order, with masses; draws count equally."""
     found = row_weights(result, weights)
     rows = used_rows(result, variable, found, where)
     if isinstance(found, ReplicateWeights):
@@ -229,7 +229,7 @@ def _checked(quantiles: float | Sequence[float]) -> Array:
     shares = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
     if shares.ndim != 1 or not shares.size or not ((shares > 0) & (shares < 1)).all():
         raise InputError(
-            "The quantile is not usable",
+            "The quantile is invalid",
             found=str(quantiles),
             expected="a number between 0 and 1, such as 0.9",
         )
@@ -240,9 +240,9 @@ def _ordered(result: Imputations, name: str) -> Variable:
     variable = with_numbers(result, name)
     if variable.column.kind is ColumnKind.NOMINAL:
         raise InputError(
-            "is nominal, so that its answers have no quantiles",
+            "is nominal, so it has no quantiles",
             column=name,
             expected="a continuous question, or an ordinal one whose levels are numbers",
-            next_step="Ask for the shares of its levels instead",
+            next_step="Estimate the shares of its levels instead",
         )
     return variable

@@ -1,4 +1,4 @@
-"""Replicate weights: the variance of an estimate from how it moves when the sample is perturbed."""
+"""Replicate weights: the variance of an estimate from its variation over replicates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReplicateWeights:
     ----------
     weights : ndarray of float64, shape (n_rows,)
     replicates : ndarray of float64, shape (n_rows, n_replicates)
-        Complete weights, not factors to multiply the weights with.
+        Complete weights, not factors of the weights.
     scale : float
     replicate_scales : ndarray of float64, shape (n_replicates,)
         ``rscales`` in R.
@@ -53,13 +53,13 @@ class ReplicateWeights:
         rows = self.weights.shape[0]
         if self.replicates.ndim != 2 or self.replicates.shape[0] != rows:
             raise InputError(
-                "The replicate weights do not fit the weights",
+                "The replicate weights do not match the weights",
                 found=f"replicates {self.replicates.shape}, weights {self.weights.shape}",
-                expected=f"{rows} rows and a column a replicate",
+                expected=f"{rows} rows and one column per replicate",
             )
         if self.replicate_scales.shape != (self.replicates.shape[1],):
             raise InputError(
-                "The scales do not fit the replicate weights",
+                "The scales do not match the replicate weights",
                 found=f"{self.replicate_scales.size} scales",
                 expected=f"{self.replicates.shape[1]}, one per replicate",
             )
@@ -80,7 +80,7 @@ class ReplicateWeights:
         """Fay's method: one half counts ``2 - rho`` times, the other ``rho`` times."""
         if not 0 <= rho < 1:
             raise InputError(
-                "Fay's factor is not usable", found=str(rho), expected="0 or more, less than 1"
+                "Fay's factor is invalid", found=str(rho), expected="0 or more, less than 1"
             )
         matrix = as_matrix(replicates)
         n = matrix.shape[1]
@@ -103,10 +103,10 @@ class ReplicateWeights:
         ----------
         weights, replicates : array, frame
         scale : float, optional
-            (R - 1) / R where absent and no ``replicate_scales`` are given (JK1), else 1.
+            By default (R - 1) / R without ``replicate_scales`` (JK1), otherwise 1.
         replicate_scales : sequence of float, optional
-            (n - 1) / n of the stratum each replicate left a group out of (JKn); all 1 for JK2,
-            whose ``scale`` is 1, too.
+            (n - 1) / n of the stratum in which each replicate left out a group (JKn); all 1 for
+            JK2, whose ``scale`` is also 1.
         around_estimate : bool
         """
         matrix = as_matrix(replicates)
@@ -162,7 +162,7 @@ def check_weights(weights: Array) -> None:
     """Raise unless weights are finite, not negative, and not all zero."""
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise InputError(
-            "The weights are not usable",
+            "The weights are invalid",
             found=f"{int((~np.isfinite(weights) | (weights < 0)).sum())} negative or not finite",
             expected="numbers of 0 or more; 0 for respondents who do not count",
         )

@@ -1,4 +1,4 @@
-"""Estimates, groups and cross tables below each other, eighty columns wide where numbers allow."""
+"""Estimates, groups and cross tables as text, eighty columns wide if possible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Result = PooledEstimates | PooledGroups | PooledTable
 
 
 def results_text(parts: Sequence[Result], width: int = 80) -> str:
-    """Write results for a terminal: headline, counts and notes once, means in one table.
+    """Format results for a terminal: headline, counts and notes once, means in one table.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def results_text(parts: Sequence[Result], width: int = 80) -> str:
 
 
 def _member(part: Result) -> PooledEstimates | PooledTable:
-    """Return a result, or the first of those by group."""
+    """Return a result, or the first of several by group."""
     return next(iter(part.values())) if isinstance(part, PooledGroups) else part
 
 
@@ -94,7 +94,7 @@ def _body(part: Result, width: int) -> list[str]:
 
 
 def _notes(part: Result) -> list[str]:
-    """Return what a reader should know: groups not estimated, imputed membership, weights."""
+    """Return the notes: groups not estimated, imputed membership, weights."""
     if isinstance(part, PooledEstimates):
         return list(part.notes)
     if isinstance(part, PooledTable):

@@ -1,4 +1,4 @@
-"""Which respondents an analysis counts in every draw, and why it leaves out the others."""
+"""Which respondents an analysis uses in every draw, and why it leaves out the others."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RowCounts:
         return np.asarray(self.used + sum(self.left_out.values()))
 
     def used_text(self) -> str:
-        """Write how many were used: a number, or the smallest and largest of the draws."""
+        """Format how many were used: a number, or the smallest and largest of the draws."""
         return span(self.used)
 
     def __str__(self) -> str:
@@ -95,17 +95,17 @@ class Rows:
         return cls(np.ones((len(result), result.table.shape[0]), dtype=bool))
 
     def keep(self, mask: Mask, reason: str) -> Rows:
-        """Leave out those outside a mask, shape (n_rows,) or (n_draws, n_rows), and say why."""
+        """Leave out rows outside a mask, shape (n_rows,) or (n_draws, n_rows), with a reason."""
         lost = (self.counted & ~mask).sum(axis=1)
         before = self.left_out.get(reason, np.zeros_like(lost))
         return Rows(self.counted & mask, {**self.left_out, reason: before + lost})
 
     def group(self, mask: Mask) -> Rows:
-        """Return a group of those counted; the others count as if they were not there."""
+        """Return a group of the counted rows; the others are ignored, not left out."""
         return Rows(self.counted & mask)
 
     def answered(self, variables: Sequence[Variable]) -> Rows:
-        """Leave out those without an answer to one of several columns."""
+        """Leave out rows without an answer in one of several columns."""
         draws = range(1, len(self.counted) + 1)
         rows = self
         for variable in variables:
@@ -116,17 +116,17 @@ class Rows:
         return rows
 
     def counts(self) -> RowCounts:
-        """Return how many are counted and how many are not."""
+        """Return the numbers of rows used and left out."""
         return RowCounts(self.counted.sum(axis=1), dict(self.left_out))
 
     def check_not_empty(self, what: str) -> Rows:
-        """Raise where nobody is counted in a draw; ``what`` names the analysis."""
+        """Raise if no row is counted in a draw; ``what`` names the analysis."""
         empty = np.flatnonzero(~self.counted.any(axis=1))
         if len(empty):
             draw = int(empty[0])
             why = [f"{n[draw]:,} {reason}" for reason, n in self.left_out.items() if n[draw]]
             raise InputError(
-                f"Nobody is left to estimate {what} from in draw {draw + 1}",
+                f"No respondents are left to estimate {what} in draw {draw + 1}",
                 found=f"left out: {', '.join(why)}" if why else "no respondent in this group",
                 expected="at least one respondent in every draw",
                 next_step="Widen the subset or the groups, or choose other columns",
@@ -135,13 +135,13 @@ class Rows:
 
 
 def with_weights(rows: Rows, weights: Weights | None) -> Rows:
-    """Leave out those without a weight, and those whose weight is 0."""
+    """Leave out rows without a weight or with weight 0."""
     if weights is None or isinstance(weights, ReplicateWeights):
         return rows
     return rows.keep(~np.isnan(weights), BLANK_WEIGHT).keep(weights != 0, ZERO_WEIGHT)
 
 
 def span(numbers: Counts) -> str:
-    """Write a number, or the smallest and the largest of several."""
+    """Format a number, or the smallest and the largest of several."""
     low, high = int(numbers.min()), int(numbers.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,4 +1,4 @@
-"""Rubin's rules, as formulas: from m estimates to one, and how much the missing answers cost."""
+"""The formulas of Rubin's rules."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Below this share the draws differ by rounding alone.
+# Below this share the draws differ only by rounding.
 _ROUNDING = 1e-12
-# The formulas divide by the share; mice has this floor, too.
+# The formulas divide by the share; mice uses the same floor.
 _SMALLEST_SHARE = 1e-4
 
 
@@ -40,11 +40,11 @@ def barnard_rubin(share: Array, n_draws: int, complete_df: float = np.inf) -> Ar
         Lambda, see :func:`missing_share`.
     n_draws : int
     complete_df : float
-        Degrees of freedom had nothing been missing; infinite gives Rubin's old formula.
+        Degrees of freedom without missing answers; infinite gives Rubin's old formula.
 
     Notes
     -----
-    Where the draws do not differ, nothing is missing, and the result is ``complete_df``.
+    If the draws do not differ, nothing is missing, and the result is ``complete_df``.
 
     Examples
     --------
@@ -62,14 +62,14 @@ def barnard_rubin(share: Array, n_draws: int, complete_df: float = np.inf) -> Ar
 
 
 def logit_interval(shares: Array, std_errors: Array, quantiles: Array) -> Array:
-    """Return intervals of shares made on the logit scale, shape (k, 2); they stay in 0 to 1.
+    """Return intervals of shares computed on the logit scale, shape (k, 2), within 0 to 1.
 
     Parameters
     ----------
     shares, std_errors : ndarray of float64, shape (k,)
         Shares strictly between 0 and 1.
     quantiles : ndarray of float64, shape (k,)
-        Of the t distribution.
+        Quantiles of the t distribution.
 
     Examples
     --------
@@ -96,9 +96,9 @@ def extreme_share_interval(share: float, n: float, level: float) -> tuple[float,
 
 
 def missing_information(increase: Array, df: Array) -> Array:
-    """Return the fraction of missing information, the degrees of freedom accounted for.
+    """Return the fraction of missing information, adjusted for the degrees of freedom.
 
-    It is 0 where the draws do not differ: there the formula would give 2 / (df + 3).
+    It is 0 if the draws do not differ; the formula would give 2 / (df + 3).
 
     Examples
     --------
@@ -113,10 +113,10 @@ def missing_information(increase: Array, df: Array) -> Array:
 def wald_denominator_df(
     increase: float, n_terms: int, n_draws: int, complete_df: float = np.inf
 ) -> float:
-    """Return the second degrees of freedom of the D1 test.
+    """Return the denominator degrees of freedom of the D1 test.
 
-    Li, Raghunathan and Rubin (1991) for large samples, Reiter (2007) where the complete data
-    would have few degrees of freedom themselves.
+    Li, Raghunathan and Rubin (1991) for large samples, Reiter (2007) if the complete data have few
+    degrees of freedom.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def wald_denominator_df(
 
 
 def _reiter(increase: float, n_terms: int, spare: int, complete_df: float) -> float:
-    """Follow Reiter (2007), who needs more than four spare degrees of freedom."""
+    """Return the degrees of freedom of Reiter (2007), which needs more than four spare ones."""
     if spare <= 4:
         return float(spare * (1 + 1 / n_terms) * (1 + 1 / increase) ** 2 / 2)
     adjusted = (complete_df + 1) / (complete_df + 3) * complete_df

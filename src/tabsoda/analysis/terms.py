@@ -1,4 +1,4 @@
-"""Names of model terms for people: questions and value labels instead of ``C(MARITAL)[T.2]``."""
+"""Readable names of model terms: questions and value labels, not ``C(MARITAL)[T.2]``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tabsoda.schema.column import Column
 
 @dataclass(frozen=True)
 class TermLabel:
-    """How a term reads.
+    """The readable name of a term.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class TermLabel:
     question : str
         The categorical question that the level belongs to; empty for other terms.
     reference : str
-        The level it is compared with; empty where there is none.
+        The reference level; empty if there is none.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class TermLabel:
 
     @property
     def heading(self) -> str:
-        """The question and the level that its levels are compared with."""
+        """The question and its reference level."""
         return f"{self.question} (vs {self.reference})" if self.reference else self.question
 
     def __str__(self) -> str:
@@ -60,9 +60,9 @@ def term_labels(
     names : iterable of str
         The terms as patsy names them.
     levels : mapping of str to tuple
-        By the code of a categorical factor, such as ``"C(MARITAL)"``: its levels.
+        Levels by the code of a categorical factor, such as ``"C(MARITAL)"``.
     columns : mapping of str to Column
-        By name; for value labels.
+        Columns by name, for value labels.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def term_labels(
 def _factor_labels(
     factor: str, levels: tuple[Any, ...], columns: Mapping[str, Column], names: list[str]
 ) -> dict[str, TermLabel]:
-    """Return the labels of a factor's levels by the names that patsy gives them."""
-    # Codes 0 and 1 equal False and True, but are answers with labels.
+    """Return the labels of a factor's levels by their names in patsy."""
+    # Codes 0 and 1 equal False and True but are answers with labels.
     if all(isinstance(level, bool | np.bool_) for level in levels):
         return {f"{factor}[T.True]": TermLabel(_without_wrapper(factor))}
     question = _only_column(factor)

@@ -1,4 +1,4 @@
-"""Pooled estimates as a table of text, eighty columns wide where numbers allow."""
+"""Pooled estimates as a text table, eighty columns wide if possible."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 # Heading above the row (empty for none), label of the row, and its cells.
 Row = tuple[str, str, tuple[str, ...]]
-# Kinds of estimates that describe a question with numbers; a test against 0 says nothing there.
+# Kinds of estimates that describe numbers; a test against 0 is not meaningful for them.
 NUMBERS = ("mean", "total", "median", "quantile")
 FMI = "fmi: fraction of missing information"
 _INTERVAL = "95 % interval"
 _LABEL_LINES = 3
 _NARROWEST_LABEL = 12
-# Above this many degrees of freedom t is normal for any purpose.
+# Above this many degrees of freedom, t is practically normal.
 _MANY_DF = 1e6
 
 
@@ -37,7 +37,7 @@ def printable(text: str) -> str:
 
 
 def headline(pooled: PooledEstimates) -> str:
-    """Say over what was pooled."""
+    """Return the headline with the number of imputations."""
     return f"Pooled over {pooled.n_draws} imputations (Rubin's rules)"
 
 
@@ -51,7 +51,7 @@ def header(kind: str) -> tuple[str, ...]:
 
 
 def rows_of(pooled: PooledEstimates) -> list[Row]:
-    """Return the rows of the table; levels stand below the question they belong to."""
+    """Return the rows of the table; levels are below their question."""
     labels = [(one.heading, one.text) for one in pooled.labels] or [("", n) for n in pooled.names]
     return [
         (printable(heading), printable(text), _cells(pooled, i))
@@ -65,7 +65,7 @@ def shown_rows(pooled: PooledEstimates) -> list[tuple[str, ...]]:
 
 
 def pooled_text(pooled: PooledEstimates, width: int = 80) -> str:
-    """Write pooled estimates for a terminal; long labels and notes are wrapped."""
+    """Format pooled estimates for a terminal; long labels and notes are wrapped."""
     lines = [headline(pooled)]
     if pooled.counts is not None:
         lines += textwrap.wrap(str(pooled.counts), width, subsequent_indent="  ")
@@ -75,13 +75,13 @@ def pooled_text(pooled: PooledEstimates, width: int = 80) -> str:
 
 
 def note_lines(notes: Iterable[str], width: int) -> list[str]:
-    """Wrap notes, each of them once."""
+    """Wrap notes, without duplicates."""
     unique = dict.fromkeys(notes)
     return [line for note in unique for line in textwrap.wrap(note, width, subsequent_indent="  ")]
 
 
 def table_lines(kind: str, rows: Sequence[Row], width: int) -> list[str]:
-    """Line up rows below the header of their kind."""
+    """Align rows below the header of their kind."""
     heads = header(kind)
     sizes = [
         max(len(cells[i]) for cells in (heads, *(r[2] for r in rows))) for i in range(len(heads))
@@ -98,7 +98,7 @@ def table_lines(kind: str, rows: Sequence[Row], width: int) -> list[str]:
         above = heading
         first, *more = textwrap.wrap(
             label or " ",
-            # A label of one character leaves no room for the mark of a cut; it is never cut.
+            # A label of one character is never cut: there is no room for the ellipsis.
             max(room, len(indent) + 3),
             initial_indent=indent,
             subsequent_indent=indent + "  ",
@@ -134,14 +134,14 @@ def _cells(pooled: PooledEstimates, i: int) -> tuple[str, ...]:
 
 
 def number_text(value: float) -> str:
-    """Write three significant digits, and all digits before the point of larger numbers."""
+    """Format with three significant digits, and all digits before the decimal point."""
     if not np.isfinite(value):
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def ratio_text(value: float) -> str:
-    """Write a ratio with three decimals where it is near 1, so that 1.003 is not 1.
+    """Format a ratio, with three decimals near 1, so that 1.003 is not shown as 1.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def ratio_text(value: float) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Write a share in per cent with one decimal, without the sign.
+    """Format a share in per cent with one decimal, without the sign.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def percent_text(share: float) -> str:
 
 
 def df_text(value: float) -> str:
-    """Write degrees of freedom; so many that t is normal are infinite.
+    """Format degrees of freedom; as infinite if t is practically normal.
 
     Examples
     --------

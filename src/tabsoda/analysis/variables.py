@@ -1,4 +1,4 @@
-"""Columns that an analysis reads: questions, completed in every draw, and columns as published."""
+"""Columns of an analysis: questions, completed in every draw, and columns as published."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Variable:
         From the number of a draw (from 1) to its answers, shape (n_rows,): level positions or
         numbers, NaN where there is no answer.
     skipped : callable
-        From the number of a draw to the rows to which the question was not put, shape (n_rows,).
+        From the number of a draw to the rows in which the question was skipped, shape (n_rows,).
     is_imputed : bool
         Whether answers may differ between draws.
     """
@@ -42,11 +42,11 @@ class Variable:
     is_imputed: bool
 
     def has_numbers(self) -> bool:
-        """Whether answers are numbers: a continuous column, or levels that are all numbers."""
+        """Return whether answers are numbers: a continuous column, or only numbers as levels."""
         return not any(isinstance(level, str) for level in self.column.levels)
 
     def numbers(self, draw: int) -> Array:
-        """Return the answers of a draw as numbers, NaN where there is none; shape (n_rows,)."""
+        """Return the answers of a draw as numbers, NaN without an answer; shape (n_rows,)."""
         values = self.coded(draw)
         if not self.column.is_categorical:
             return values
@@ -62,7 +62,7 @@ def find_variable(result: Imputations, name: str, option: str = "") -> Variable:
     result : Imputations
     name : str
     option : str
-        Where the name was given, for the error message; such as ``"where"``.
+        The option with the name, for the error message; such as ``"where"``.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def column_names(result: Imputations) -> list[str]:
 
 
 def unknown_column(name: str, known: Iterable[str], option: str = "") -> InputError:
-    """Return the error for a name that no column has, with the nearest ones."""
+    """Return the error for an unknown name, with similar names."""
     names = list(known)
     by_lower = {one.lower(): one for one in reversed(names)}
     near = [by_lower[one] for one in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
@@ -123,7 +123,7 @@ def _question(result: Imputations, position: int) -> Variable:
 
     def skipped(draw: int) -> Mask:
         found = np.array(states.skipped[:, position])
-        # An imputed cell without an answer lies behind a gate that leads past it in this draw.
+        # An imputed cell without an answer is skipped in this draw because of a drawn gate.
         found[rows] |= np.isnan(result.cells.draws[draw - 1, here])
         return found
 

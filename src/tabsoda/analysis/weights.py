@@ -20,7 +20,7 @@ Weights = NDArray[np.float64] | ReplicateWeights
 
 
 def row_weights(result: Imputations, weights: Any) -> Weights | None:
-    """Return the weights that are meant; NaN where a respondent has none.
+    """Return the weights as an array or replicate weights; NaN for blank weights.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
         except InputError as error:
             column = weights if isinstance(weights, str) else None
             raise InputError(
-                "has no usable weights" if column else error.problem,
+                "has invalid weights" if column else error.problem,
                 column=column,
                 found=error.found,
-                expected="numbers of 0 or more, not all zero; blank for those to leave out",
+                expected="numbers of 0 or more, not all zero; blank for respondents to leave out",
             ) from error
     rows = found.weights.size if isinstance(found, ReplicateWeights) else found.size
     if rows != result.table.shape[0]:
         raise InputError(
-            "The weights do not fit the table",
+            "The weights do not match the table",
             found=f"{rows} weights",
             expected=f"{result.table.shape[0]}, one per row",
         )
@@ -57,7 +57,7 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
 
 
 def notes_on_weights(weights: Weights | None) -> tuple[str, ...]:
-    """Say what kind of weights the variance rests on."""
+    """Return a note on how the variance was computed from the weights."""
     if isinstance(weights, ReplicateWeights):
         return (f"Weighted; variance from {weights.replicates.shape[1]} replicate weights.",)
     return () if weights is None else ("Weighted; variance without strata and clusters.",)

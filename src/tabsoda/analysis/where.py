@@ -1,8 +1,8 @@
 """Subsets as conditions on columns, such as ``AGE >= 18 and SEX == 2``.
 
-A condition is read as a tree, of which only names, constants, comparisons, arithmetic and the words
-``and``, ``or`` and ``not`` are understood. Nothing in it is executed. Blanks follow three-valued
-logic: a comparison with a blank is neither true nor false.
+A condition may contain names, constants, comparisons, arithmetic, ``and``, ``or`` and ``not``. It
+is parsed, not executed as Python. Blanks follow three-valued logic: a comparison with a blank is
+neither true nor false.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
 
 
 def selected_rows(result: Imputations, where: str | Mask | Rows | None) -> Rows:
-    """Return who belongs to a subset, draw by draw.
+    """Return which rows belong to a subset, per draw.
 
     Parameters
     ----------
     result : Imputations
     where : str, array of bool, Rows or None
-        A condition; or a mask of shape (n_rows,) or (n_draws, n_rows); None for everybody. Where
-        the condition names an imputed question, membership may differ between draws.
+        A condition; or a mask of shape (n_rows,) or (n_draws, n_rows); None for all rows. If the
+        condition contains an imputed question, membership may differ between draws.
     """
     if isinstance(where, Rows):
         return where
@@ -105,7 +105,7 @@ def _unreadable(text: str) -> InputError:
 
 @dataclass(frozen=True, eq=False)
 class _Truth:
-    """Where a condition holds and where it does not; neither where it cannot be decided."""
+    """Where a condition is true and where it is false; neither if it is undecided."""
 
     yes: Mask
     no: Mask
@@ -122,7 +122,7 @@ class _Truth:
 
 @dataclass(frozen=True, eq=False)
 class _Operand:
-    """One side of a comparison: numbers, level positions (of texts), or a constant text."""
+    """One side of a comparison: numbers, positions of text levels, or a constant text."""
 
     values: Any = None
     variable: Variable | None = None
@@ -139,7 +139,7 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Evaluates the tree of a condition on one draw."""
+    """Evaluates a parsed condition on one draw."""
 
     result: Imputations
     draw: int
@@ -172,7 +172,7 @@ class _Reader:
         first = self._operand(left)
         if isinstance(comparison, ast.Is | ast.IsNot):
             if not (isinstance(right, ast.Constant) and right.value is None):
-                raise self._refusal(right, "is and is not take None; write == to compare")
+                raise self._refusal(right, "use is only with None; write == to compare")
             blank = np.broadcast_to(np.isnan(first.values), (self.result.table.shape[0],))
             found = _Truth(blank, ~blank)
             return ~found if isinstance(comparison, ast.IsNot) else found
@@ -197,7 +197,7 @@ class _Reader:
         return _Operand(self._number(node))
 
     def _number(self, node: ast.expr) -> Any:
-        """Return a constant, a column of numbers, or what arithmetic makes of them."""
+        """Return a constant, a column of numbers, or the result of arithmetic."""
         if isinstance(node, ast.Constant) and _is_number(node.value):
             return np.float64(node.value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -210,11 +210,11 @@ class _Reader:
             raise self._refusal(node, "use names of columns, numbers, texts and + - * /")
         operand = self._operand(node)
         if operand.has_positions:
-            raise self._refusal(node, "its answers are texts, which cannot be calculated with")
+            raise self._refusal(node, "its answers are texts, not numbers")
         return operand.values
 
     def _matched(self, operand: _Operand, other: _Operand) -> Any:
-        """Return the numbers to compare; a constant becomes the code or position it stands for."""
+        """Return the numbers to compare; a constant is converted to its code or position."""
         if operand.text is None and not (operand.is_constant and other.has_positions):
             return operand.values
         code = float(operand.values) if operand.text is None else operand.text
@@ -230,7 +230,7 @@ class _Reader:
             labelled = [one for one in column.levels if column.level_labels.get(one) == code]
             if len(labelled) != 1:
                 raise InputError(
-                    "does not have the answer that where names",
+                    "does not have the answer given in where",
                     column=column.name,
                     found=repr(code),
                     expected=f"one of {written_levels(column)}",
@@ -239,14 +239,14 @@ class _Reader:
         return float(column.levels.index(level) if other.has_positions else level)
 
     def _check_comparable(self, one: _Operand, other: _Operand) -> None:
-        """Raise where positions of different levels, or positions and numbers, are compared."""
+        """Raise if positions of different levels, or positions and numbers, are compared."""
         for side, against in ((one, other), (other, one)):
             if side.variable is None or not side.has_positions or against.is_constant:
                 continue
             column = side.variable.column
             if against.variable is None or against.variable.column.levels != column.levels:
                 raise InputError(
-                    "is compared in where with something that has other levels",
+                    "is compared in where with a column that has other levels",
                     column=column.name,
                     found=repr(self.source[:80]),
                     expected=f"one of {written_levels(column)}",
@@ -259,7 +259,7 @@ class _Reader:
                 continue
             if variable.column.kind is not ColumnKind.ORDINAL:
                 raise InputError(
-                    "has answers without an order, which where compares with < or >",
+                    "has unordered answers, but where compares them with < or >",
                     column=variable.column.name,
                     found=written_levels(variable.column),
                     expected="==, != or in",
@@ -268,7 +268,7 @@ class _Reader:
     def _refusal(self, node: ast.AST, advice: str) -> InputError:
         part = ast.get_source_segment(self.source.strip(), node) or self.source
         return InputError(
-            "The condition in where holds something that is not allowed",
+            "The condition in where contains something that is not allowed",
             found=repr(part[:80]),
             expected=_FORM,
             next_step=advice[0].upper() + advice[1:],
@@ -276,12 +276,12 @@ class _Reader:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    # True and False are numbers to Python only.
+    # Python treats True and False as numbers, but they are not numbers here.
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def named_column(node: ast.expr) -> str | None:
-    """Return the column that a node names, plainly or as ``Q('a name')``; None for others.
+    """Return the column of a name or of ``Q('a name')``; None for other nodes.
 
     Examples
     --------

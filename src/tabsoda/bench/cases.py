@@ -1,8 +1,4 @@
-"""A survey ready to be evaluated on, in memory and as a file that needs numpy alone to be read.
-
-Input: a table with its skips. Output: the table, its gates, and the skips mined from it, as an
-``.npz`` file that another machine can work from.
-"""
+"""A survey prepared for evaluation, in memory and as an ``.npz`` file readable with numpy alone."""
 
 from __future__ import annotations
 
@@ -27,13 +23,13 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SurveyCase:
-    """What every cell of a study needs of a survey.
+    """The data of one survey that every cell of a study needs.
 
     Attributes
     ----------
     name : str
     table : CodedTable
-        With every answer; cells are hidden later.
+        With all answers; cells are hidden later.
     followers : ndarray of bool, shape (n_columns, n_columns)
         True at (gate, follower).
     mined : ndarray of bool, shape (n_rows, n_columns), or None
@@ -54,7 +50,7 @@ class SurveyCase:
         followers: BoolArray | None = None,
         mine: bool = False,
     ) -> SurveyCase:
-        """Find the gates of a table and, where asked, mine its skips.
+        """Find the gates of a table and, if requested, mine its skips.
 
         Parameters
         ----------
@@ -70,7 +66,7 @@ class SurveyCase:
 
     @property
     def fingerprint(self) -> str:
-        """Short hash of all that is in the case, so that results are not mixed up."""
+        """Short hash of the case's content, so that results are not mixed up."""
         digest = hashlib.sha256()
         for column in self.table.columns:
             digest.update(repr((column.name, column.kind.value, column.levels)).encode())
@@ -124,7 +120,7 @@ def load_case(path: Path) -> SurveyCase:
     True
     """
     if not path.is_file():
-        raise InputError(f"The packed survey '{path}' does not exist", next_step="Pack it first")
+        raise InputError(f"The packed survey '{path}' does not exist", next_step="Create it first")
     with np.load(path, allow_pickle=False) as file:
         columns = tuple(
             Column(entry["name"], ColumnKind(entry["kind"]), tuple(entry["levels"]))

@@ -1,10 +1,4 @@
-"""Gates and their followers, and a track in which a hidden gate leaks nothing.
-
-When a gate is hidden but its follower is still marked as skipped (or answered), the follower
-reveals the gate's answer. Metrics are therefore also computed for gates and other questions
-separately, and in the track "unresolved" the followers of a hidden gate are missing too. Needs
-numpy alone.
-"""
+"""Show methods a table in which the followers of a hidden gate do not reveal its answer."""
 
 from __future__ import annotations
 
@@ -21,7 +15,7 @@ BoolArray = NDArray[np.bool_]
 
 
 class Track(StrEnum):
-    """What is known about the followers of a hidden gate: their skip state, or nothing."""
+    """What a method sees of the followers of a hidden gate: their skip state, or nothing."""
 
     RESOLVED = "resolved"
     UNRESOLVED = "unresolved"
@@ -32,10 +26,12 @@ def seen_table(
 ) -> tuple[CodedTable, BoolArray]:
     """Return the table a method is shown, and the cells on which it is scored.
 
-    In the track "unresolved", followers of a hidden gate are missing, whatever they were, and
-    they are not scored. Mind that a missing follower beside a visible gate was applicable for
-    sure, while beside a hidden gate it need not be: a method that takes blankness itself for
-    information (boosting on NaN) learns the first and is misled by the second.
+    If a gate is hidden but its follower is still marked as skipped (or answered), the follower
+    reveals the gate's answer. Metrics are therefore also computed for gates and other questions
+    separately, and in the track "unresolved" all followers of a hidden gate are missing and not
+    scored. Note that a missing follower of a visible gate was certainly applicable, while one of a
+    hidden gate need not be: a method that uses missingness as information (boosting on NaN) learns
+    the first and is misled by the second.
     """
     if Track(track) is Track.RESOLVED:
         return table.with_states(table.states.hide(hidden)), hidden

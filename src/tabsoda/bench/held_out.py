@@ -1,8 +1,4 @@
-"""Hide answers of a table, let methods estimate them, and compare.
-
-The way into ``bench`` for ``tabsoda diagnose`` and for reports: :func:`hide_answers` chooses the
-cells, :meth:`HeldOut.run` runs methods on the rest and :meth:`HeldOut.errors` scores estimates.
-"""
+"""Hide answers of a table, estimate them with methods, and compare; for diagnosis and reports."""
 
 from __future__ import annotations
 
@@ -42,14 +38,14 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """A table of which some answers are hidden.
+    """A table with some of its answers hidden.
 
     Attributes
     ----------
     truth : CodedTable
         The rows used, with all their answers.
     seen : CodedTable
-        What a method sees.
+        The table that a method sees.
     hidden : ndarray of bool, shape (n_rows, n_columns)
         The hidden answers, which are scored.
     """
@@ -95,7 +91,7 @@ def hide_answers(
     share : float
         Probability that an answer is hidden.
     most_rows : int
-        A larger table is sampled.
+        Maximum number of rows; a larger table is sampled.
     seed : int
     purpose : str
         Names the random stream, so that different uses of a seed hide different answers.
@@ -119,7 +115,7 @@ def hide_answers(
     luck = numpy_generator(seed, purpose, "hidden").random(truth.shape)
     answered = truth.states.answered
     hidden = answered & (luck < share)
-    # A question of which every answer is hidden could not be learned.
+    # A question without any visible answer could not be learned.
     hidden[np.where(answered, luck, -1.0).argmax(axis=0), np.arange(truth.shape[1])] = False
     if Track(track) is Track.RESOLVED:
         return HeldOut(truth, truth.with_states(truth.states.hide(hidden)), hidden)

@@ -1,9 +1,4 @@
-"""Hide answered cells to see whether a method finds them again: MCAR, MAR and MNAR.
-
-Input: a table, a mechanism and a replication. Output: which answered cells to hide. Everything a
-replication draws (drivers, weights, luck of each cell) is shared by the three mechanisms, so that
-they can be compared pair by pair. Needs numpy and scipy alone.
-"""
+"""Choose answered cells to hide under MCAR, MAR and MNAR."""
 
 from __future__ import annotations
 
@@ -25,12 +20,12 @@ BoolArray = NDArray[np.bool_]
 
 DEFAULT_RATE = 0.30
 DRIVER_SHARE = 0.30
-# Logits have variance 1, so that any intercept of interest is far inside.
+# Logits have variance 1, so the root for any relevant rate is far inside these bounds.
 _WIDEST_INTERCEPT = 60.0
 
 
 class Mechanism(StrEnum):
-    """Why cells are hidden: by luck, by the drivers' answers, or by the hidden answer too."""
+    """Why cells are hidden: at random, by the drivers' answers, or also by the hidden answer."""
 
     MCAR = "mcar"
     MAR = "mar"
@@ -63,6 +58,9 @@ def hide_cells(
 ) -> HiddenCells:
     """Choose the cells to hide (appendix "Artificial masking generators").
 
+    The random numbers of a replication (drivers, weights, one uniform per cell) are shared by the
+    three mechanisms, so that results can be compared in pairs.
+
     Parameters
     ----------
     table : CodedTable
@@ -75,7 +73,7 @@ def hide_cells(
     Returns
     -------
     HiddenCells
-        A column keeps at least one answer, so that there is something to learn from.
+        Every column keeps at least one answer.
 
     Examples
     --------
@@ -111,7 +109,7 @@ def choose_drivers(n_columns: int, *, replication: int, seed: int) -> NDArray[np
     """Draw the 30 % of columns that are never hidden, shape (n_drivers,), ascending."""
     if n_columns < 2:
         raise InputError(
-            "There is nothing to hide", found=f"{n_columns} columns", expected="2 or more"
+            "Too few columns to hide answers", found=f"{n_columns} columns", expected="2 or more"
         )
     size = min(max(1, round(DRIVER_SHARE * n_columns)), n_columns - 1)
     generator = numpy_generator(seed, "hide", replication, "drivers")
@@ -166,10 +164,10 @@ def hiding_chance(logits: FloatArray, rate: float) -> FloatArray:
         return logits
     spread = logits.std()
     centred = logits - logits.mean()
-    # A spread at the level of rounding is none.
+    # A spread at the level of rounding error counts as zero.
     scaled = centred / spread if spread > 1e-9 else np.zeros_like(logits)
     limit = _WIDEST_INTERCEPT + float(np.abs(scaled).max())
-    # Brent's method is bisection with quicker steps: the same root.
+    # Brent's method finds the same root as bisection, faster.
     intercept = brentq(lambda a: float(expit(scaled + a).mean()) - rate, -limit, limit, xtol=1e-10)
     return expit(scaled + intercept)
 
@@ -187,7 +185,7 @@ def _logits(
 
     MNAR is "the same logistic structure": its sum, own score included, is rescaled as a whole.
     """
-    # Weights are drawn for every column, in order: they do not depend on which are targets.
+    # Weights are drawn for every column in order, so they do not depend on the targets.
     weights = numpy_generator(seed, "hide", replication, "weights")
     beta = weights.standard_normal((table.shape[1], table.shape[1]))[np.ix_(drivers, targets)]
     own_weight = weights.standard_normal(table.shape[1])[targets]
@@ -195,13 +193,13 @@ def _logits(
     shown = scores[:, drivers]
     if mechanism is Mechanism.MAR:
         return shown @ beta
-    # Zeroed in the score only: the drivers themselves stay in the table.
+    # Only the score is zero; the drivers themselves stay in the table.
     zeroed = numpy_generator(seed, "hide", replication, "zeroed").random(shown.shape) < rate
     return np.where(zeroed, 0.0, shown) @ beta + own_weight * scores[:, targets]
 
 
 def _keep_one(mask: BoolArray, answered: BoolArray, luck: FloatArray) -> None:
-    """Show one answer of each column that lost them all: the one nearest to being shown."""
+    """Unhide one answer of each column with none left: the one nearest to being shown."""
     emptied = np.flatnonzero(answered.any(axis=0) & ~(answered & ~mask).any(axis=0))
     for position in emptied:
         mask[np.where(answered[:, position], luck[:, position], -1.0).argmax(), position] = False

@@ -1,4 +1,4 @@
-"""Progress of several methods that run one after the other, each with its share of the work."""
+"""Progress over several methods that run in sequence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 
 _STEPS = 1000
-# Time of a method relative to the others, roughly; methods that are not listed count as 1.
+# Approximate relative time of each method; methods that are not listed count as 1.
 _RELATIVE_TIME = {"mode": 0.01, "boosting": 0.5, "mice": 0.5, "missforest": 4.0, "r-mice": 2.0}
 
 
@@ -31,7 +31,7 @@ class MethodProgress:
         self._before = 0.0
 
     def run(self, name: str, method: ImputationMethod, table: CodedTable, seed: int) -> Estimates:
-        """Run one method; it reports from within where it can."""
+        """Run one method; it reports its own progress if it can."""
         self._send(name, 0.0)
         arguments = {}
         if "progress" in inspect.signature(method.impute).parameters:

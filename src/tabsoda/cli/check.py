@@ -1,4 +1,4 @@
-"""``tabsoda check``: hold data against routing rules."""
+"""``tabsoda check``: check data against routing rules."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def check(
     unlisted: Literal["error", "missing"] = "error",
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """Say who answered although skipped, and which blanks no rule explains.
+    """List answers to questions that a rule skips, and blanks that no rule explains.
 
-    Findings are no error: the exit code is 0 with and without them.
+    Findings are not an error: the exit code is 0 with or without them.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def check(
     rules
         The rules file, as tabsoda mine -o writes it.
     survey
-        The survey's description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels.
     unlisted
-        Values the description does not list: an error, or missing answers.
+        How to treat values that the description does not list: as an error, or as missing answers.
     as_json
         Write the result as JSON.
     """
@@ -58,11 +58,11 @@ def check(
         return
     console = output()
     labels = {column.name: without_name(column.label, column.name) for column in source.schema}
-    for line in _report(result, labels, source.source or data.name, console.width):
+    for line in _lines(result, labels, source.source or data.name, console.width):
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
 
 
-def _report(
+def _lines(
     result: CheckResult, labels: Mapping[str, str], source: str, width: int
 ) -> Iterator[str]:
     totals = result.totals

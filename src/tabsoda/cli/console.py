@@ -1,4 +1,4 @@
-"""How commands talk: results on stdout, progress and errors on stderr."""
+"""Console output of commands: results on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def output() -> Console:
 
 
 def show_error(error: TabSODAError) -> None:
-    """Write an error to stderr, wrapped at a terminal only."""
+    """Write an error to stderr, wrapped only on a terminal."""
     console = Console(file=sys.stderr, highlight=False)
     # In a log or a pipe the message stays one line: a path broken in two cannot be searched for.
     one_line = not console.is_terminal
@@ -36,11 +36,11 @@ def emit_json(content: Any) -> None:
 
 @contextmanager
 def progress(description: str) -> Iterator[Progress]:
-    """Show on stderr how far the block is: a bar on a terminal, elsewhere a line every minute."""
+    """Show the progress of the block on stderr: a bar on a terminal, else a line every minute."""
     console = Console(file=sys.stderr)
     if not console.is_terminal:
-        with progress_lines(description) as report_lines:
-            yield report_lines
+        with progress_lines(description) as update_lines:
+            yield update_lines
         return
     columns = (
         bars.TextColumn("{task.description}"),
@@ -53,8 +53,8 @@ def progress(description: str) -> Iterator[Progress]:
     with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(description, total=None)
 
-        def report(done: int, total: int, what: str = "") -> None:
+        def update(done: int, total: int, what: str = "") -> None:
             text = f"{description}: {what}" if what else description
             bar.update(task, completed=done, total=total, description=text)
 
-        yield report
+        yield update

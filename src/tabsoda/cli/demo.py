@@ -1,4 +1,4 @@
-"""``tabsoda demo``: the whole job on the embedded survey, step by step."""
+"""``tabsoda demo``: the whole workflow on the embedded survey, step by step."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
 
-# The summary is a text file as well, so it keeps to this width whatever the terminal's.
+# The summary is also a text file, so its width does not depend on the terminal.
 _WIDTH = 80
 _SENTENCES_SHOWN = 8
 
 
 @dataclass
 class Demo:
-    """What the steps hand to each other.
+    """The state that the steps share.
 
     Attributes
     ----------
     folder : Path
         Where everything is written.
     truth : SyntheticSurvey
-        The survey as generated, with what only its maker knows.
+        The survey as generated, with its true answers and rules.
     read : Survey
         The survey as read from its file.
     survey : Survey
-        The same with the mined skips.
+        The same survey with the mined skips.
     rules : RuleSet
         The routing as mined.
     sections : list of Section
-        What the steps had to say.
+        The findings of the steps.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ class Demo:
 
 @dataclass(frozen=True)
 class Section:
-    """One step's findings: a title, lines for people, and the same as plain values."""
+    """One step's findings: a title, lines of text, and the same facts as plain values."""
 
     title: str
     lines: tuple[str, ...]
@@ -72,20 +72,20 @@ def demo(
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Run the whole job on an embedded survey whose truth is known.
+    """Run the whole workflow on an embedded survey whose true answers are known.
 
     Parameters
     ----------
     output_folder
         Folder to write to.
     rows
-        Respondents of the embedded survey.
+        Number of respondents in the embedded survey.
     seed
-        Another seed makes another survey.
+        Seed of the survey; another seed gives another survey.
     as_json
         Write the result as JSON.
     force
-        Overwrite what an earlier run left in the folder.
+        Overwrite the files of an earlier run in the folder.
     """
     _prepare(output_folder, force=force)
     run = _start(output_folder, rows, seed)
@@ -100,7 +100,7 @@ def demo(
 
 
 def _prepare(folder: Path, *, force: bool) -> None:
-    """Make the folder, or raise before any work is done."""
+    """Create the folder, or raise before any work is done."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The output '{folder}' is a file", expected="a folder")
     if folder.exists() and any(folder.iterdir()) and not force:
@@ -112,7 +112,7 @@ def _prepare(folder: Path, *, force: bool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"The folder '{folder}' cannot be made", found=error.strerror or str(error)
+            f"The folder '{folder}' cannot be created", found=error.strerror or str(error)
         ) from error
 
 
@@ -130,7 +130,7 @@ def _start(folder: Path, rows: int, seed: int) -> Demo:
 
 
 def inspect_step(run: Demo) -> Section:
-    """Say what is in the file."""
+    """Describe the content of the file."""
     from tabsoda.schema import ColumnKind
 
     table, schema = run.survey.table, run.survey.schema
@@ -138,15 +138,14 @@ def inspect_step(run: Demo) -> Section:
     answered, declined = int(table.states.answered.sum()), _n_declined(run.survey)
     blank = table.values.size - answered - declined
     lines = (
-        f"{table.shape[0]:,} people were asked about {table.shape[1]} things:"
-        f" {kinds['ordinal']} ordinal, {kinds['nominal']} nominal and {kinds['continuous']}"
-        " numeric questions about health and habits. The survey is invented, so that the truth"
-        " is known.",
+        f"{table.shape[0]:,} respondents were asked {table.shape[1]} questions about health and"
+        f" habits: {kinds['ordinal']} ordinal, {kinds['nominal']} nominal and"
+        f" {kinds['continuous']} numeric. The survey is synthetic, so the true answers are known.",
         *_counts(
             ("cells", table.values.size),
             ("answered", answered),
             ("refused or don't know", declined),
-            ("blank, and the file does not say why", blank),
+            ("blank, for reasons not in the file", blank),
         ),
     )
     facts = {"rows": table.shape[0], **kinds, "answered": answered, "declined": declined}
@@ -154,14 +153,14 @@ def inspect_step(run: Demo) -> Section:
 
 
 def mine_step(run: Demo) -> Section:
-    """Find the routing from the blanks alone."""
+    """Find the routing rules from the blanks alone."""
     import polars as pl
 
     from tabsoda.skips.mining import mine_survey
 
     table = run.survey.table
-    with progress("Mining") as report:
-        result = mine_survey(run.survey, progress=report)
+    with progress("Mining") as update:
+        result = mine_survey(run.survey, progress=update)
     run.rules, mined = result.rules, result.mined
     run.survey = run.survey.with_states(mined.states)
     run.rules.to_toml(run.folder / "rules.toml")
@@ -171,13 +170,13 @@ def mine_step(run: Demo) -> Section:
     sentences = run.rules.sentences()
     missing = int(mined.states.missing.sum())
     lines = (
-        f"{len(run.rules)} routing rules were found, leading past {len(run.rules.targets)}"
-        " questions. Among them:",
+        f"{len(run.rules)} routing rules were found; they skip {len(run.rules.targets)} questions."
+        " Some of them:",
         *(f"  {sentence}" for sentence in _spread(sentences, _SENTENCES_SHOWN)),
-        "With them, every cell has one of three states:",
+        "With these rules, every cell has one of three states:",
         *_counts(
             ("answered", int(mined.states.answered.sum())),
-            ("skipped: no answer was wanted", int(skipped.sum())),
+            ("skipped: the question did not apply", int(skipped.sum())),
             ("missing: to be imputed", missing),
         ),
     )
@@ -186,43 +185,47 @@ def mine_step(run: Demo) -> Section:
 
 
 def check_step(run: Demo) -> Section:
-    """Hold the data against the rules."""
+    """Check the data against the rules."""
     from tabsoda.skips.checking import check
 
     result = check(run.survey.table, run.rules)
     broken = result.violations
     lines = [
-        f"{result.n_answered_although_skipped} answers were given although a rule skips the"
-        f" question, against {len(broken)} rules. They are kept as they are."
+        f"{result.n_answered_although_skipped} answers were given to questions that a rule skips;"
+        f" {len(broken)} rules are affected. These answers are kept."
     ]
     if broken:
         first, rows = broken[0], ", ".join(str(row) for row in broken[0].example_rows[:5])
-        lines.append(f"  Most often: {first.sentence}, yet {first.answered} answered (row {rows}).")
+        lines.append(
+            f"  Most often: {first.sentence}, but {first.answered} answered (rows {rows})."
+        )
     open_columns = [f"{c.column} {c.unexplained:,}" for c in result.unexplained[:5]]
-    lines.append(f"Most blanks that no rule explains: {', '.join(open_columns)}.")
+    lines.append(
+        f"Questions with the most blanks that no rule explains: {', '.join(open_columns)}."
+    )
     return Section("The data against the rules", tuple(lines), dict(result.totals))
 
 
 def compare_step(run: Demo) -> Section:
-    """Compare the mined skips with the planted ones, which only an invented survey has."""
+    """Compare the mined skips with the true ones, which only a synthetic survey has."""
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
 
     blank = ~run.truth.table.states.answered
     planted = run.truth.true_table.states.skipped
     found = skip_metrics(run.survey.states.skipped, planted, blank)["blanks"]
-    # The true rules, too, need answers to the gates: nobody can tell where a blank gate led.
+    # The true rules also need the answers to the gates: where a gate is blank, they cannot fire.
     best = skip_metrics(run.truth.rules.apply(run.truth.table).skipped, planted, blank)["blanks"]
     lines = (
-        f"Of all cells called skipped, {_percent(found['precision'])} are skipped in truth"
+        f"Of all cells marked as skipped, {_percent(found['precision'])} are true skips"
         " (precision).",
-        f"Of all cells skipped in truth, {_percent(found['recall'])} were found (recall); the"
-        f" true rules find {_percent(best['recall'])}, because some gates are blank themselves.",
+        f"Of all true skips, {_percent(found['recall'])} were found (recall); the true rules find"
+        f" {_percent(best['recall'])}, because some gates are blank.",
     )
     return Section("The rules against the truth", lines, {"mined": found, "true_rules": best})
 
 
 def impute_step(run: Demo) -> Section:
-    """Impute what is missing, and hold it against the true answers."""
+    """Impute the missing answers, and compare them with the true ones."""
     from tabsoda.cli.demo_imputation import impute_survey, score_lines, scores_against_truth
 
     result = impute_survey(run.read, run.rules, run.folder / "imputed")
@@ -233,14 +236,15 @@ def impute_step(run: Demo) -> Section:
     lines = (
         f"{imputed:,} missing answers were imputed, once as a best guess and {len(result)} times as"
         f" plausible draws. Of {int(states.skipped.sum()):,} skipped cells, {touched} were filled.",
-        "Some questions depend on an answer that is missing, too. That answer was imputed first;"
-        f" {scores['left_empty']:,} cells were then skipped, {scores['left_empty_rightly']:,} of"
-        f" them rightly. Of the imputed cells {scores['skipped_in_truth']:,} are skips in truth.",
-        f"Best guesses against the {scores['scored']:,} true answers, beside filling in the most"
-        " frequent answer, or the mean:",
+        "Some missing questions depend on an answer that is also missing. That answer was imputed"
+        f" first; {scores['left_empty']:,} cells were then skipped,"
+        f" {scores['left_empty_rightly']:,} of them correctly. Of the imputed cells,"
+        f" {scores['skipped_in_truth']:,} are true skips.",
+        f"Best guesses compared with {scores['scored']:,} true answers; mode/mean fills in the most"
+        " frequent answer or the mean:",
         *score_lines(scores),
-        "No model can predict every answer: respondents who agree in all other answers still"
-        " differ. The draws carry this uncertainty into an analysis; the best guesses do not.",
+        "No model can predict every answer: respondents with the same other answers still differ."
+        " The draws carry this uncertainty into an analysis; the best guesses do not.",
     )
     facts = {"n_imputed": imputed, "touched_skips": touched, **scores}
     return Section("The missing answers, imputed", lines, facts)
@@ -264,13 +268,13 @@ def _summary(run: Demo) -> Iterable[str]:
     yield f"In {run.folder}:"
     yield from columns(
         [
-            ["   imputed/report.html", "the report: open it in a browser first"],
+            ["   imputed/report.html", "the report; open it first, in a browser"],
             ["   survey.csv", "the survey, with survey.toml; survey.sav for SPSS"],
             ["   rules.toml", "the rules with their evidence, to approve or reject"],
             ["   mined_skip.parquet", "the skips found; skip.parquet holds the true ones"],
             ["   imputed/point.parquet", "the survey with best guesses filled in"],
             ["   imputed/imputations", "the survey with draws filled in, five times"],
-            ["   imputed/manifest.json", "how it came about: settings, decisions, hashes"],
+            ["   imputed/manifest.json", "seed, versions, hashes, counts, decisions"],
             ["   summary.txt", "this text"],
         ],
         left=2,
@@ -278,7 +282,7 @@ def _summary(run: Demo) -> Iterable[str]:
 
 
 def _wrapped(line: str) -> str:
-    """Indent a line and wrap it where it is too long; short ones are laid out already."""
+    """Indent a line, and wrap it if it is too long; short lines keep their layout."""
     if len(line) + 3 <= _WIDTH:
         return f"   {line}"
     is_item = line.startswith(" ")
@@ -290,7 +294,7 @@ def _counts(*rows: tuple[str, int]) -> tuple[str, ...]:
 
 
 def _spread(items: tuple[str, ...], n_shown: int) -> tuple[str, ...]:
-    """Choose a few items from start to end."""
+    """Choose a few evenly spaced items."""
     stride = max(1, len(items) // n_shown)
     return items[::stride][:n_shown]
 

@@ -1,4 +1,4 @@
-"""The demo's imputation: fill what is missing, and say how good that is against the truth."""
+"""The demo's imputation: impute the missing answers and score them against the true ones."""
 
 from __future__ import annotations
 
@@ -19,37 +19,35 @@ if TYPE_CHECKING:
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.survey import Survey
 
-# Shows what the method does within a minute.
+# The demo should take less than a minute.
 QUALITY = "fast"
-SETTINGS: dict[str, dict[str, Any]] = {}
 N_DRAWS = 5
 
 
 def impute_survey(survey: Survey, rules: RuleSet, folder: Path) -> Imputations:
-    """Impute in the quickest quality, and write what ``tabsoda impute`` writes, report included."""
+    """Impute with the fastest quality, and write the same files as ``tabsoda impute``."""
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.report.report import PAGE, write_report
 
     imputer = TabSODAImputer(
         quality=QUALITY,
-        settings=SETTINGS,
         rules=rules,
         accept_unreviewed=True,
         random_state=1,
         n_imputations=N_DRAWS,
     )
-    with progress("Fitting") as report:
-        imputer.fit(survey, progress=report)
-    with progress("Imputing") as report:
-        result = imputer.impute(survey, progress=report)
+    with progress("Fitting") as update:
+        imputer.fit(survey, progress=update)
+    with progress("Imputing") as update:
+        result = imputer.impute(survey, progress=update)
     manifest = result.save(folder, force=True)
-    with progress("Reporting") as report:
-        write_report(result, folder / PAGE, manifest=manifest, imputer=imputer, progress=report)
+    with progress("Reporting") as update:
+        write_report(result, folder / PAGE, manifest=manifest, imputer=imputer, progress=update)
     return result
 
 
 def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[str, Any]:
-    """Compare with the true answers, and with what the most frequent answer would give."""
+    """Score imputations, and the most frequent answer or the mean, against the true answers."""
     from tabsoda.bench.methods.contract import Estimates, SkipView
     from tabsoda.bench.methods.mode_mean import ModeMean
     from tabsoda.bench.metrics.imputation_metrics import score_estimates
@@ -79,7 +77,7 @@ def scores_against_truth(result: Imputations, truth: SyntheticSurvey) -> dict[st
 def _covered(
     result: Imputations, truth: SyntheticSurvey, scored: NDArray[np.bool_]
 ) -> float | None:
-    """Return how often the truth of a number lies between its lowest and highest draw."""
+    """Return how often a true number lies between its lowest and highest draw."""
     rows, positions = result.cells.rows, result.cells.positions
     numeric = np.array([not column.is_categorical for column in result.table.columns])
     chosen = numeric[positions] & scored[rows, positions]
@@ -91,12 +89,12 @@ def _covered(
 
 
 def score_lines(scores: dict[str, Any]) -> tuple[str, ...]:
-    """Lay out the comparison for people."""
+    """Return the comparison as lines of text."""
     names = {
-        "nominal_accuracy": ("nominal answers that are right", "{:.1%}"),
-        "ordinal_accuracy": ("ordinal answers that are right", "{:.1%}"),
-        "mace_median": ("ordinal answers: levels off, on average", "{:.3f}"),
-        "rmse": ("numbers: typical error in standard deviations", "{:.3f}"),
+        "nominal_accuracy": ("nominal answers, correct", "{:.1%}"),
+        "ordinal_accuracy": ("ordinal answers, correct", "{:.1%}"),
+        "mace_median": ("ordinal answers, mean error in levels", "{:.3f}"),
+        "rmse": ("numbers, RMSE in standard deviations", "{:.3f}"),
     }
     rows = [["", "imputed", "mode/mean"]]
     for name, (text, form) in names.items():

@@ -1,4 +1,4 @@
-"""``tabsoda diagnose``: how good imputations of this very file would be."""
+"""``tabsoda diagnose``: how well the answers of a file can be imputed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import columns, one_line, paragraph
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
+from tabsoda.event_texts import detail
+from tabsoda.events import EventLog
 
 if TYPE_CHECKING:
     from tabsoda.bench.methods.contract import ImputationMethod
@@ -39,7 +41,7 @@ def diagnose(
     methods: str = _METHODS,
     rows: Annotated[int, WHOLE, Parameter(validator=Number(gte=10))] = 5000,
     seed: Annotated[int, WHOLE] = 0,
-    quality: Literal["fast", "balanced", "best"] = "balanced",
+    quality: Literal["fast", "balanced", "best", "tiny"] = "balanced",
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     device: str = "auto",
@@ -51,18 +53,18 @@ def diagnose(
 
     Compares with the overall distribution of answers (numbers: the mean) and with gradient
     boosting on the same cells, by proper scores. With -o it writes diagnosis.html, a page with a
-    picture, and diagnosis.json.
+    chart, and diagnosis.json.
 
     Parameters
     ----------
     data
         The survey: CSV, Parquet, SPSS, Stata or SAS.
     survey
-        Its description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels.
     unlisted
-        Values the description does not list: an error, or missing answers.
+        How to treat values that the description does not list: as an error, or as missing answers.
     rules
         Routing rules (rules.toml) that say which blanks are skips.
     skip_mask
@@ -71,17 +73,18 @@ def diagnose(
         Share of the answers to hide.
     methods
         Names separated by commas, such as mode,boosting,missforest,mice,tabsoda; mode, the
-        overall distribution of answers, is always among them.
+        overall distribution of answers, is always included.
     rows
-        At most this many respondents; more are sampled.
+        Use at most this many respondents, sampled from the file.
     seed
         The same seed hides the same answers.
     quality
-        How much time tabsoda spends: fast, balanced or best.
+        How much time tabsoda spends: fast, balanced or best; tiny is for tests and first tries,
+        and its estimates are poor.
     preset
-        Other settings of tabsoda instead: small, path or nsduh.
+        Use the engine of the paper for tabsoda: small, path or nsduh.
     changes
-        A setting of tabsoda that differs, such as training.max_steps=500; may be repeated.
+        Change one setting of tabsoda, such as training.max_steps=500; may be repeated.
     device
         auto, cpu or cuda.
     output_folder
@@ -89,7 +92,7 @@ def diagnose(
     as_json
         Write the result as JSON.
     force
-        Overwrite what is in the folder.
+        Overwrite existing files in the folder.
     """
     from tabsoda.diagnosis.diagnosing import diagnose as diagnose_table
 
@@ -97,14 +100,14 @@ def diagnose(
     given = [path for path in (data, survey, codebook, rules, skip_mask) if path is not None]
     files = [] if output_folder is None else _outputs(output_folder, given, force=force)
     source = _read(data, survey, codebook, unlisted, rules, skip_mask)
-    with progress("Diagnosing") as report:
+    with progress("Diagnosing") as update:
         found = diagnose_table(
             source.table,
             chosen,
             share=share,
             most_rows=rows,
             seed=seed,
-            progress=report,
+            progress=update,
             events=source.events,
         )
     if files:
@@ -120,7 +123,7 @@ def diagnose(
 def _methods(
     names: str, quality: str, preset: str | None, changes: tuple[str, ...], device: str
 ) -> dict[str, ImputationMethod]:
-    """Build the methods, the mode first: it is what the others are measured by."""
+    """Build the methods, the mode first: the others are compared with it."""
     from tabsoda.bench.methods.registry import method
     from tabsoda.cli.impute_settings import parse_settings
     from tabsoda.engines import settings_for
@@ -140,7 +143,7 @@ def _outputs(folder: Path, inputs: list[Path], *, force: bool) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"The folder '{folder}' cannot be made",
+            f"The folder '{folder}' cannot be created",
             found=error.strerror or str(error),
             next_step="Choose another output",
         ) from error
@@ -184,8 +187,9 @@ def _text(found: dict[str, Any], files: list[Path], width: int) -> Iterator[str]
         f"{found['hidden']:,} answers of {found['rows']:,} respondents were hidden and imputed.",
         width,
     )
-    sampled = [one["detail"] for one in found["events"] if one["decision"] == "rows sampled"]
-    yield from (paragraph(f"A sample: {detail}.", width) for detail in sampled)
+    events = EventLog.from_dicts(found["events"])
+    sampled = [detail(event) for event in events if event.kind == "rows_sampled"]
+    yield from (paragraph(f"A sample: {text}.", width) for text in sampled)
     yield ""
     known = [one for one in found["variables"] if one["verdict"] != "too few"]
     known.sort(key=lambda one: -(one["methods"][names[-1]]["relative"] or 0.0))
@@ -210,7 +214,7 @@ def _text(found: dict[str, Any], files: list[Path], width: int) -> Iterator[str]
     if files:
         yield ""
         yield from (
-            f"{label} {path}" for label, path in zip(("Picture:", "   JSON:"), files, strict=True)
+            f"{label} {path}" for label, path in zip(("Chart:", " JSON:"), files, strict=True)
         )
 
 

@@ -1,10 +1,10 @@
-"""Times as people say them."""
+"""Durations as text."""
 
 from __future__ import annotations
 
 
 def duration_text(seconds: float) -> str:
-    """Say a time as people do.
+    """Return a duration in seconds, minutes or hours.
 
     Examples
     --------

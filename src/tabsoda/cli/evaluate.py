@@ -1,4 +1,4 @@
-"""``tabsoda evaluate``: how good a method is on a survey, against what else one would use."""
+"""``tabsoda evaluate``: compare imputation methods on a survey."""
 
 from __future__ import annotations
 
@@ -51,36 +51,37 @@ def evaluate(
     jobs: Annotated[int | None, WHOLE] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """Hide answers of a survey, let methods find them again, and compare.
+    """Hide answers of a survey, impute them with several methods, and compare.
 
     Writes to the output folder: cells/ (one folder for each method, mechanism and replication),
-    results.json, tables.md, tables.tex, tables.html and pictures of paired differences. The same
-    command goes on where it was interrupted; with more methods or replications it adds to what is
-    there.
+    results.json, tables.md, tables.tex, tables.html and charts of paired differences. After an
+    interruption, the same command continues; with more methods or replications it adds to the
+    existing results.
 
     Parameters
     ----------
     data
         The survey: a file, or a folder with values.parquet, schema.json and skip.parquet. With
-        --study: the folder of survey folders; TABSODA_SURVEYS where absent.
+        --study: the folder of survey folders [default: $TABSODA_SURVEYS].
     output_folder
         Folder to write to.
     survey
-        The survey's description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     skip_mask
         A mask (Parquet or CSV) that says which cells are skips.
     study
-        A study file (TOML) that describes the whole grid; of the options below only --methods,
-        --engine and --jobs count then.
+        A study file (TOML) that describes the whole grid; of the options below, only --methods,
+        --engine and --jobs are used with it.
     methods
-        Names separated by commas, or all; mode,boosting,tabsoda where absent. Of a study: only
-        these. package.module:factory adds one of your own.
+        Names separated by commas, or all [default: mode,boosting,tabsoda]. With --study: run only
+        these. package.module:factory adds a method of your own.
     mechanisms
-        Why cells are hidden: mcar, mar, mnar.
+        Missingness mechanisms by which cells are hidden: mcar, mar, mnar.
     replications
-        How often cells are hidden anew.
+        How many times to hide cells.
     skip_view
-        How methods that do not know skips are shown them: blind (blanks), level, or both.
+        How skips are presented to methods without skip support: blind (as blanks), level (as an
+        extra level), or both.
     track
         What is known about followers of a hidden gate: resolved, unresolved, or both.
     rate
@@ -94,7 +95,7 @@ def evaluate(
     engine
         Where cells run: local, joblib (processes) or ray (a cluster).
     jobs
-        Cells at a time.
+        How many cells run at a time.
     as_json
         Write the result as JSON.
     """
@@ -128,9 +129,9 @@ def evaluate(
         tables = iter([(name, table)])
     cases = cases_of(plan, tables)
     cells = plan.cells(cases)
-    # The folder is made when all that was asked for is known to be possible.
+    # The folder is created only after the whole request has been checked.
     store = Store(output_folder)
-    with _told("Evaluating") as report:
+    with _study_progress("Evaluating") as update:
         summary = run_study(
             cases,
             cells,
@@ -138,7 +139,7 @@ def evaluate(
             engine=engine,
             jobs=jobs,
             life_check=plan.life_check,
-            progress=report,
+            progress=update,
         )
     document = {"study": whole.model_dump(mode="json")} | store.collect()
     write_report(document, output_folder)
@@ -172,23 +173,25 @@ def _method_names(methods: str) -> list[str]:
 
     absent = [name for name, entry in METHODS.items() if not _available(entry)]
     if absent:
-        sys.stderr.write(f"Left out, since what they need is not installed: {', '.join(absent)}\n")
+        sys.stderr.write(
+            f"Left out because their packages are not installed: {', '.join(absent)}\n"
+        )
     return [name for name in METHODS if name not in absent]
 
 
 def _available(entry: Entry) -> bool:
-    """Whether what a method needs is here; its module tells, where there is a doubt."""
+    """Return whether the packages of a method are installed; asks its module if it can say."""
     module = sys.modules[entry.load().__module__]
     check = getattr(module, "available", None)
     return check is None or bool(check())
 
 
 @contextmanager
-def _told(description: str) -> Iterator[Progress]:
-    """Show a bar on a terminal; elsewhere write one line a cell, with the time left."""
+def _study_progress(description: str) -> Iterator[Progress]:
+    """Show a bar on a terminal; elsewhere write one line per cell, with the time left."""
     if sys.stderr.isatty():
-        with progress(description) as report:
-            yield report
+        with progress(description) as update:
+            yield update
         return
     start = time.monotonic()
 
@@ -210,7 +213,7 @@ def _show(
     console = output()
     lines = [
         paragraph(
-            f"{summary.ran:,} cells were run, {summary.reused:,} were there already, "
+            f"{summary.ran:,} cells were run, {summary.reused:,} had been run before, "
             f"{summary.failed:,} failed.",
             console.width,
         ),

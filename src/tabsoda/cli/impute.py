@@ -34,7 +34,7 @@ def impute(
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     draws: Annotated[int, WHOLE, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
     seed: Annotated[int | None, WHOLE] = None,
-    quality: Literal["fast", "balanced", "best"] | None = None,
+    quality: Literal["fast", "balanced", "best", "tiny"] | None = None,
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     bits: Annotated[bool, Parameter(negative="")] = False,
@@ -54,69 +54,73 @@ def impute(
     Writes to the output folder: point.parquet (ordinals by mode, numbers by mean),
     point_median.parquet (ordinals and numbers by median), imputations/ (one completed table for
     each draw), states.parquet, model/, settings.json and manifest.json; then report.html and
-    report.json. Interrupted, the same command continues after the last finished round or draw.
+    report.json. After an interruption, the same command continues from the last finished stage
+    or draw.
 
     Parameters
     ----------
     data
         The survey: CSV, Parquet, SPSS, Stata or SAS.
     survey
-        Its description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels.
     unlisted
-        Values the description does not list: an error, or missing answers.
+        How to treat values that the description does not list: as an error, or as missing answers.
     rules
-        Routing rules (rules.toml) that say which blanks are skips; reviewed ones, see tabsoda
-        review.
+        Reviewed routing rules (rules.toml) that say which blanks are skips; see tabsoda review.
     skip_mask
         A mask (Parquet or CSV) that says which cells are skips. With --rules, a cell is a skip
         if either says so.
     mine
-        Mine the routing rules first (TabSODA+SKIP). Nobody has reviewed them, so --accept-all
-        must be given, too.
+        Mine the routing rules first (TabSODA+SKIP). Mined rules are unreviewed, so --accept-all
+        is required.
     accept_all
-        Use rules that nobody has reviewed; the manifest says which. Without it: exit code 3.
+        Use rules that nobody has reviewed; the manifest lists them. Without this option,
+        unreviewed rules end the run with exit code 3.
     gate_policy
-        Questions that hang on a missing answer, where rules are known. follow: each draw imputes
-        that answer first, and then skips or imputes what hangs on it. keep: imputes whatever is
-        missing, as in the paper. [default: follow]
+        How to treat questions that depend on a missing answer, where rules are known. follow:
+        each draw imputes that answer first, then skips or imputes the questions that depend on
+        it. keep: impute every missing cell, as in the paper. [default: follow]
     output_folder
         Folder to write to.
     draws
-        Completed tables to draw.
+        How many completed tables to draw.
     seed
         The same seed gives the same imputations. [default: 0]
     quality
-        How much time to spend: fast, balanced or best. [default: balanced]
+        How much time to spend: fast, balanced or best; tiny is for tests and first tries, and its
+        estimates are poor. [default: balanced]
     preset
-        Other settings instead, for comparison: path and nsduh repeat the paper's, small is the
-        paper's network for a laptop.
+        Use the engine of the paper instead, for comparison: path and nsduh have the settings of
+        the paper, small has a smaller network for a laptop.
     changes
-        A setting that differs from that, such as training.max_steps=500; may be repeated.
+        Change one setting, such as training.max_steps=500; may be repeated.
     bits
         With --preset: encode ordinals as bits, like nominals (TabSODA-N).
     model
-        A fitted model (OUT/model of an earlier run): impute with it, without fitting.
+        Impute with this fitted model (OUT/model of an earlier run) instead of fitting one.
     device
         auto, cpu or cuda.
     shard_rows
-        Keep so many rows in memory at a time, and write every table in shards; Parquet only.
-        This, --fit-rows, --engine or --jobs asks for shards. [default: 50000]
+        Keep at most this many rows in memory and write every table in shards; Parquet only.
+        --fit-rows, --engine and --jobs also switch to shards. [default: 50000]
     fit_rows
-        In shards: fit on so many rows at most, chosen by what they hold. [default: 100000]
+        In shards: fit on at most this many rows, sampled by a hash of their content.
+        [default: 100000]
     engine
-        In shards: this process, joblib's processes, or a Ray cluster. [default: local]
+        In shards: where they run: local (this process), joblib (several processes) or ray (a
+        cluster). [default: local]
     jobs
-        In shards: how many at a time.
+        In shards: how many run at a time.
     report
-        Write report.html and report.json, too.
+        Also write report.html and report.json.
     dry_run
-        Only tell what would be imputed, and what it would take.
+        Only show what would be imputed, and the time and memory it would take.
     as_json
         Write the result as JSON.
     force
-        Overwrite what an earlier run left in the folder.
+        Overwrite the files of an earlier run in the folder.
     """
     options = ImputerOptions(
         survey=survey,
@@ -134,7 +138,7 @@ def impute(
     )
     options.check(has_mask=skip_mask is not None)
     reading: dict[str, Any] = {
-        # A description to fit with belongs to the imputer.
+        # Without a model, the imputer itself reads the description.
         "description": None if model is None else survey,
         "codebook": codebook,
         "skip_mask": skip_mask,
@@ -155,7 +159,7 @@ def impute(
         emit_json(plan.to_dict()) if as_json else show_plan(plan.to_dict())
         return
     folder = _required(output_folder)
-    with _saying_what_is_kept(folder):
+    with _announce_kept_work(folder):
         result = impute_file(
             data,
             options.imputer(),
@@ -175,8 +179,8 @@ def impute(
 
 
 @contextmanager
-def _saying_what_is_kept(folder: Path) -> Iterator[None]:
-    """Say after an interruption that finished work is kept, where there is any."""
+def _announce_kept_work(folder: Path) -> Iterator[None]:
+    """After an interruption, print that finished work is kept, if there is any."""
     from tabsoda.results.run_folder import CHECKPOINT
 
     try:
@@ -184,7 +188,7 @@ def _saying_what_is_kept(folder: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         if (folder / CHECKPOINT).is_dir():
             sys.stderr.write(
-                "Finished rounds and draws are kept: run the same command again to continue.\n"
+                "Finished stages and draws are kept: run the same command again to continue.\n"
             )
         raise
 
@@ -192,6 +196,6 @@ def _saying_what_is_kept(folder: Path) -> Iterator[None]:
 def _required(folder: Path | None) -> Path:
     if folder is None:
         raise InputError(
-            "There is no output folder", next_step="Add -o FOLDER, or --dry-run to write nothing"
+            "No output folder was given", next_step="Add -o FOLDER, or --dry-run to write nothing"
         )
     return folder

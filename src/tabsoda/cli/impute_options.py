@@ -1,4 +1,4 @@
-"""The options of ``tabsoda impute``: which go together, and the imputer they ask for."""
+"""The options of ``tabsoda impute``: checks of combinations, and the imputer they describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ImputerOptions:
-    """What determines the imputer; None where nothing was said.
+    """The options that determine the imputer; None where an option was not given.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ImputerOptions:
     device: str
 
     def check(self, *, has_mask: bool) -> None:
-        """Raise where options contradict each other, or a file is not there.
+        """Raise if options contradict each other or a file does not exist.
 
         Parameters
         ----------
@@ -62,22 +62,22 @@ class ImputerOptions:
         given = [name for name, is_given in fitting.items() if is_given]
         if self.model is not None and given:
             raise InputError(
-                f"The option --{given[0]} is about fitting, but --model is fitted already",
+                f"The option --{given[0]} is for fitting, but --model is already fitted",
                 next_step=f"Leave out --{given[0]}, or leave out --model",
             )
         if "quality" in given and "preset" in given:
             raise InputError(
-                "The options --quality and --preset both say where the settings start from",
+                "The options --quality and --preset cannot be combined",
                 next_step="Leave out one of them",
             )
         if self.bits and self.preset is None:
             raise InputError(
-                "The option --bits belongs to the paper's engine",
+                "The option --bits only applies to the engine of the paper",
                 next_step="Add --preset small, path or nsduh, or leave out --bits",
             )
         if self.mine and (self.rules is not None or has_mask):
             raise InputError(
-                "The option --mine looks for rules, but skips are given already",
+                "The option --mine cannot be combined with --rules or --skip-mask",
                 next_step="Leave out --mine, or leave out --rules and --skip-mask",
             )
         self._check_files()
@@ -85,8 +85,8 @@ class ImputerOptions:
             raise RulesNotApprovedError(
                 "The option --mine finds rules that nobody has reviewed yet",
                 expected="--mine together with --accept-all",
-                next_step="Add --accept-all to use them as they are; or run tabsoda mine, then"
-                " tabsoda review, and give the file with --rules",
+                next_step="Add --accept-all to use them without a review; or run tabsoda mine, then"
+                " tabsoda review, and pass the file with --rules",
             )
 
     def _check_files(self) -> None:
@@ -102,7 +102,7 @@ class ImputerOptions:
                 )
 
     def imputer(self) -> TabSODAImputer:
-        """Return the imputer: loaded where a model is given, otherwise not fitted."""
+        """Return the imputer: loaded if a model is given, otherwise not yet fitted."""
         from tabsoda.imputer import TabSODAImputer
 
         if self.model is not None:

@@ -12,9 +12,9 @@ from tabsoda.settings_base import SettingsBase
 
 
 def parse_settings(texts: Iterable[str], settings: SettingsBase) -> dict[str, dict[str, Any]]:
-    """Turn ``group.name=value`` into what ``replace`` of the settings takes.
+    """Parse ``group.name=value`` into the arguments of ``replace`` of the settings.
 
-    The type of a value is that of its setting; ``replace`` checks the bounds.
+    Each value gets the type of its setting; ``replace`` checks the bounds.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def parse_settings(texts: Iterable[str], settings: SettingsBase) -> dict[str, di
 
 
 def _declared(settings: SettingsBase, group: str, name: str) -> tuple[Field[Any], type]:
-    """Return a setting and its type; raise where there is no such setting."""
+    """Return a setting and its type; raise if there is no such setting."""
     settings.replace(**{group: {}})
     owner = getattr(settings, group)
     known = {item.name: item for item in fields(owner)}
@@ -71,7 +71,7 @@ def _value(place: str, text: str, item: Field[Any], kind: type) -> Any:
     except (KeyError, ValueError) as error:
         wanted = {
             bool: "true or false",
-            tuple: "numbers with commas between them",
+            tuple: "numbers separated by commas",
             int: "a whole number",
             float: "a number",
         }[kind]
@@ -79,12 +79,12 @@ def _value(place: str, text: str, item: Field[Any], kind: type) -> Any:
             f"The value of the setting {place} cannot be read",
             found=repr(text),
             expected=f"{wanted} or none" if item.default is None else wanted,
-            next_step=f"It is: {item.metadata['meaning']}",
+            next_step=f"Meaning of this setting: {item.metadata['meaning']}",
         ) from error
 
 
 def _kind(item: Field[Any], owner: type) -> type:
-    """Return the type of a setting; of one that may be None, the type it has otherwise."""
+    """Return the type of a setting; for an optional one, its type when it is not None."""
     if item.default is not None:
         return type(item.default)
     hint = typing.get_type_hints(owner)[item.name]

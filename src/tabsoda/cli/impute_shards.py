@@ -21,7 +21,7 @@ DEFAULT_FIT_ROWS = 100_000
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """How a file is cut and who works on the pieces; None where nothing was said."""
+    """How a file is split and where the shards run; None where an option was not given."""
 
     shard_rows: int | None = None
     fit_rows: int | None = None
@@ -55,13 +55,13 @@ def impute_in_shards(
     draws : int
     shards : ShardOptions
     reading : dict
-        How the file is read, by the names of :func:`tabsoda.read_survey`.
+        Arguments of :func:`tabsoda.read_survey`.
     force : bool
     """
     from tabsoda.scale import impute_shards
 
     _check_inputs(options, reading)
-    with progress("Imputing") as report:
+    with progress("Imputing") as update:
         return impute_shards(
             data,
             options.imputer(),
@@ -74,26 +74,27 @@ def impute_in_shards(
             engine=shards.engine or "local",
             jobs=shards.jobs,
             force=force,
-            progress=report,
+            progress=update,
         )
 
 
 def _check_inputs(options: ImputerOptions, reading: dict[str, Any]) -> None:
     if reading["codebook"] is not None:
         raise InputError(
-            "The option --codebook does not go with shards",
-            next_step="Let tabsoda inspect --codebook write a survey.toml first, and give that",
+            "The option --codebook cannot be combined with shards",
+            next_step="Write a survey.toml with tabsoda inspect --codebook first, and pass it with"
+            " --survey",
         )
     fixed = [name for name in ("survey", "rules") if getattr(options, name) is not None]
     if options.model is not None and fixed:
         raise InputError(
-            f"The option --{fixed[0]} does not go with --model in shards",
-            next_step="Leave it out: the model brings its own",
+            f"The option --{fixed[0]} cannot be combined with --model in shards",
+            next_step="Leave it out: the model contains its own",
         )
 
 
 def show_shards(manifest: dict[str, Any], folder: Path) -> None:
-    """Print what was imputed, and where everything is."""
+    """Print what was imputed, and the files written."""
     counts, n_shards = manifest["counts"], len(manifest["shards"])
     text = (
         f"Imputed: {counts['imputed']:,} missing answers of {counts['rows']:,} respondents, in"
@@ -101,7 +102,7 @@ def show_shards(manifest: dict[str, Any], folder: Path) -> None:
         f" Left alone: {counts['answered']:,} answers and {counts['skipped']:,} skipped cells."
     )
     n_draws = manifest["options"]["draws"]
-    draws = [["  imputations/", f"{n_draws} draw{'s' * (n_draws != 1)}, a folder each"]] * (
+    draws = [["  imputations/", f"{n_draws} draw{'s' * (n_draws != 1)}, one folder per draw"]] * (
         n_draws > 0
     )
     contents = [
@@ -114,8 +115,8 @@ def show_shards(manifest: dict[str, Any], folder: Path) -> None:
         ["  manifest.json", "seed, versions, hashes, counts, decisions"],
     ]
     note = (
-        "Every table is a folder of Parquet files; .id is the row in the file. There is no report"
-        f" yet: tabsoda report {folder} writes it."
+        "Every table is a folder of Parquet files; .id is the row in the file. To write a report,"
+        f" run tabsoda report {folder}."
     )
     width = output().width
     lines = [paragraph(text, width), "", f"In {folder}:", *columns(contents, left=2), ""]

@@ -1,4 +1,4 @@
-"""What ``tabsoda impute`` tells: the plan before it starts, and the result."""
+"""What ``tabsoda impute`` prints: the plan before it starts, and the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RULES_NAMED = 5
 
 
 def cost_text(seconds: float, memory_bytes: float) -> str:
-    """Say what a run will take.
+    """Return a sentence with the estimated time and memory of a run.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def cost_text(seconds: float, memory_bytes: float) -> str:
 
 
 def announce_plan(plan: ImputationPlan) -> None:
-    """Warn on stderr where no skip is known, and say what a long run will take."""
+    """Warn on stderr if no skip is known, and print the estimated cost of a long run."""
     states = plan.survey.states
     lines = no_skips_text(int(states.missing.sum()), int(states.skipped.sum()))
     if plan.cost.seconds > _LONG_SECONDS:
@@ -69,13 +69,13 @@ def show_plan(facts: dict[str, Any]) -> None:
 
 
 def _left_missing_text(unanswered: int) -> list[str]:
-    """Say what cannot be imputed; one line or none."""
+    """Return a line about the cells that cannot be imputed, if there are any."""
     text = f"{unanswered:,} cells stay missing: nobody answered their question."
     return [text] if unanswered else []
 
 
 def no_skips_text(n_missing: int, n_skipped: int) -> list[str]:
-    """Warn who has blanks and nothing that tells skips among them; one line or none.
+    """Return a warning if there are blanks and none of them is known to be a skip.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def no_skips_text(n_missing: int, n_skipped: int) -> list[str]:
     if not n_missing or n_skipped:
         return []
     text = (
-        "No rule, mask or code marks a cell as skipped, so every blank is taken for a missing"
+        "No rule, mask or code marks a cell as skipped, so every blank is treated as a missing"
         " answer. If the questionnaire skips questions, find its routing with tabsoda mine."
     )
     return [paragraph(text, output().width, hanging="")]
@@ -96,21 +96,21 @@ def _unresolved_text(count: int) -> list[str]:
         return []
     text = (
         f"{count:,} of them are unresolved: they depend on a missing answer. Each draw imputes that"
-        " answer first, and then skips or imputes them, as the rules say."
+        " answer first, then skips or imputes them according to the rules."
     )
     return [paragraph(text, output().width)]
 
 
 def _routing_text(routing: RoutingRecord | None) -> str:
-    """Say what following the rules did; nothing where nothing depends on a missing gate.
+    """Describe the effect of following the rules; empty if nothing depends on a missing gate.
 
     Examples
     --------
     >>> from tabsoda.routing import RoutingRecord
     >>> print(_routing_text(RoutingRecord(gates=3, followers=10, skipped=(3, 5))))
-    Routing: 10 cells depend on 3 missing gates; on average 4 per draw were settled as skipped.
-    >>> print(_routing_text(RoutingRecord(left_missing={("ever", "r07"): 1}))[-84:])
-    1 cell stays missing: no answer agrees with what was answered and with the rule r07.
+    Routing: 10 cells depend on 3 missing gates; on average 4 per draw were skipped.
+    >>> print(_routing_text(RoutingRecord(left_missing={("ever", "r07"): 1}))[-86:])
+    1 cell stays missing: no answer is consistent with the observed answers and rule r07.
     """
     if routing is None or routing.policy == "keep":
         return ""
@@ -118,27 +118,27 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     if not routing.followers + routing.withheld + routing.n_left_missing + kept:
         return ""
     skipped = routing.mean_skipped if routing.skipped else routing.skipped_in_point
-    # Those of absent respondents are skipped in every draw, and told apart.
+    # Cells of absent respondents are skipped in every draw and counted separately.
     skipped -= routing.withheld
     how = "on average {:,.0f} per draw were" if routing.skipped else "{:,.0f} were"
     text = (
         f"Routing: {routing.followers:,} cells depend on {routing.gates:,} missing gates;"
-        f" {how.format(skipped)} settled as skipped."
+        f" {how.format(skipped)} skipped."
     )
     if routing.withheld:
-        text += f" {routing.withheld:,} cells of respondents who were not there, too."
+        text += f" {routing.withheld:,} cells of absent respondents were skipped as well."
     if kept:
         text += (
-            f" On average {kept:,.1f} answers per draw are kept although the drawn gate leads past"
-            " them: they were given after the gate was refused."
+            f" On average {kept:,.1f} answers per draw are kept although the drawn gate skips their"
+            " questions: they were given after the gate was refused."
         )
     if routing.left_missing:
         rules = sorted({rule for _, rule in routing.left_missing})
         named = ", ".join(rules[:_RULES_NAMED])
         more = f" and {len(rules) - _RULES_NAMED} more" if len(rules) > _RULES_NAMED else ""
         text += (
-            f" {_cells(routing.n_left_missing)} missing: no answer agrees with what was answered"
-            f" and with {'the rule' if len(rules) == 1 else 'the rules'} {named}{more}."
+            f" {_cells(routing.n_left_missing)} missing: no answer is consistent with the observed"
+            f" answers and {'rule' if len(rules) == 1 else 'rules'} {named}{more}."
         )
     return text
 
@@ -148,7 +148,7 @@ def _cells(count: int) -> str:
 
 
 def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> None:
-    """Print what was imputed, what was decided on the way, and where everything is."""
+    """Print what was imputed, the automatic decisions, and the files written."""
     width = output().width
     counts = manifest["counts"]
     most = sorted(result.counts().items(), key=lambda item: -item[1])[:_VARIABLES_SHOWN]
@@ -172,14 +172,14 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
     for text in _left_missing_text(unanswered):
         lines += [paragraph(text, width), ""]
     if len(result.events):
-        lines += ["Decisions taken on the way:", *events_text(result.events, width), ""]
+        lines += ["Automatic decisions:", *events_text(result.events, width), ""]
     show([*lines, *_contents(folder, len(result))])
 
 
 def _contents(folder: Path, n_draws: int) -> Iterable[str]:
     yield f"In {folder}:"
     has_report = (folder / "report.html").exists()
-    draws = [["  imputations/", f"{n_draws} draws, for analyses that are pooled"]] * (n_draws > 0)
+    draws = [["  imputations/", f"{n_draws} draws, for pooled analyses"]] * (n_draws > 0)
     yield from columns(
         [
             ["  point.parquet", "one table: ordinals by mode, numbers by mean"],
@@ -187,16 +187,16 @@ def _contents(folder: Path, n_draws: int) -> Iterable[str]:
             *draws,
             ["  states.parquet", "answered, missing or skipped, cell by cell"],
             ["  model/", "to impute new rows without fitting again: --model"],
-            ["  settings.json", "every setting as it was used"],
+            ["  settings.json", "every setting used"],
             ["  manifest.json", "seed, versions, hashes, counts, decisions"],
-            *([["  report.html", "red flags, observed against imputed, methods"]] * has_report),
+            *([["  report.html", "warnings, observed against imputed, methods"]] * has_report),
         ],
         left=2,
     )
 
 
 def show(lines: Iterable[str]) -> None:
-    """Print lines as they are: laid out already, and never read as markup."""
+    """Print lines without wrapping or markup."""
     console = output()
     for line in lines:
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)

@@ -1,4 +1,4 @@
-"""``tabsoda inspect``: see what is in a survey file, and have its description proposed."""
+"""``tabsoda inspect``: show what is in a survey file, and propose its description."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from cyclopts import Parameter
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import without_name
+from tabsoda.event_texts import to_dicts_with_text
 
 _FLAGS_SHOWN = 8
 # A wrong role loses a question, so every guess is shown.
-_SHOWN_IN_FULL = ("role guessed",)
+_SHOWN_IN_FULL = ("role_guessed",)
 _NUMBER = re.compile(r"\d+")
 _NAME_WIDTH = 18
 _MARKS = {"doubtful": "??", "likely": "?"}
@@ -36,24 +37,24 @@ def inspect(
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """See what is in a survey file, and propose its description.
+    """Show what is in a survey file, and propose its description.
 
     Parameters
     ----------
     data
         The survey: CSV, Parquet, SPSS, Stata or SAS.
     survey
-        Its description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels, categories, missing codes and universes.
     settings
-        A correction for one column or many, such as `Q12_*.kind=ordinal`, `Q12_*.levels=1,2,3`,
+        A correction for one or more columns, such as `Q12_*.kind=ordinal`, `Q12_*.levels=1,2,3`,
         `INT*.role=ignore`, `Q7.missing.97=refused`, `missing.-9=refused` or `blanks=skip`; may be
         repeated.
     output_file
         The description to write, such as survey.toml.
     unlisted
-        What to do with values the description does not list: stop, or take them as missing.
+        How to treat values that the description does not list: as an error, or as missing answers.
     as_json
         Write the result as JSON.
     force
@@ -75,21 +76,21 @@ def inspect(
     if output_file is not None:
         write_together({output_file: lambda path: save_schema(source.schema, path)})
     if as_json:
-        emit_json(summary | {"events": source.events.to_dicts()})
+        emit_json(summary | {"events": to_dicts_with_text(source.events)})
         return
     console = output()
-    for line in _report(summary, console.width):
+    for line in _lines(summary, console.width):
         console.print(line, markup=False, soft_wrap=True)
     if output_file is not None:
         step = "Read it, correct the guesses" if survey is None else "It is complete"
         console.print(f"\nWritten: {output_file}. {step}.", markup=False, soft_wrap=True)
     elif survey is None:
-        hint = "\nAdd -o survey.toml to write this down as a description you can correct."
+        hint = "\nAdd -o survey.toml to save this as a description that you can correct."
         console.print(hint, markup=False, soft_wrap=True)
 
 
 def _description(survey: Path | None, settings: tuple[str, ...]) -> Any:
-    """Return the description with the corrections of the command line after its own."""
+    """Return the description, its own corrections first, then those of the command line."""
     from tabsoda.schema.correction_form import parse_settings
     from tabsoda.schema.description import Description
     from tabsoda.schema.files import load_description
@@ -98,7 +99,7 @@ def _description(survey: Path | None, settings: tuple[str, ...]) -> Any:
     return Description(given.schema, (*given.corrections, *parse_settings(settings)))
 
 
-def _report(summary: dict[str, Any], width: int) -> Iterator[str]:
+def _lines(summary: dict[str, Any], width: int) -> Iterator[str]:
     for line in _head(summary):
         yield from _wrapped(line, width, "")
     variables = summary["variables"]
@@ -143,17 +144,17 @@ def _head(summary: dict[str, Any]) -> Iterator[str]:
 
 
 def _bare(reason: str) -> str:
-    """Leave out the examples and what follows a semicolon."""
+    """Remove the examples and everything after a semicolon."""
     return re.sub(r" \(.*?\)", "", reason).split(";")[0].strip()
 
 
 def _generic(reason: str) -> str:
-    """Make reasons that differ in numbers and examples only the same."""
+    """Return a form that is equal for reasons that differ only in numbers and examples."""
     return _NUMBER.sub("#", _bare(reason))
 
 
 def _with_ranges(reasons: list[str]) -> str:
-    """Write reasons that differ in numbers only as one, with the range of each number."""
+    """Merge reasons that differ only in numbers into one, with the range of each number."""
     bare = [_bare(reason) for reason in reasons]
     ranges = []
     for numbers in zip(*(map(int, _NUMBER.findall(text)) for text in bare), strict=True):
@@ -163,7 +164,7 @@ def _with_ranges(reasons: list[str]) -> str:
 
 
 def _reason_keys(variables: list[dict[str, Any]]) -> dict[str, str]:
-    """Give each kind of reason a letter that the table can show: a, b, ..., z, aa, ..."""
+    """Assign a letter to each kind of reason, to show in the table: a, b, ..., z, aa, ..."""
     reasons = dict.fromkeys(_generic(v["reason"]) for v in variables if v["is_guess"])
     letters = string.ascii_lowercase
     names = [*letters, *("".join(pair) for pair in product(letters, repeat=2))]
@@ -191,7 +192,7 @@ def _table(variables: list[dict[str, Any]], keys: dict[str, str], width: int) ->
 
 
 def _name_width(names: list[str], width: int) -> int:
-    """Return how much of the names to show: enough to tell them apart, where there is room.
+    """Return how many characters of the names to show: enough to distinguish them, if they fit.
 
     Examples
     --------
@@ -222,8 +223,8 @@ def _reasons(keys: dict[str, str], variables: list[dict[str, Any]], width: int) 
 
 
 def _corrected(variables: list[dict[str, Any]], width: int) -> Iterator[str]:
-    """List what a person has set, with what was guessed before."""
-    yield "Set by you, with what was guessed:"
+    """List the corrections, with the original guesses."""
+    yield "Set by you, with the original guess:"
     groups: dict[tuple[str, str], list[str]] = {}
     for variable in variables:
         groups.setdefault((variable["reason"], variable["guessed"]), []).append(variable["name"])
@@ -235,16 +236,16 @@ def _corrected(variables: list[dict[str, Any]], width: int) -> Iterator[str]:
 
 def _flags(flags: list[dict[str, Any]], width: int) -> Iterator[str]:
     if not flags:
-        yield "Nothing needs a second look."
+        yield "No warnings."
         return
-    yield "Look at these:"
+    yield "Check these:"
     groups: dict[str, list[dict[str, Any]]] = {}
     for flag in flags:
         groups.setdefault(flag["flag"], []).append(flag)
     for name, group in groups.items():
         named = [flag for flag in group if flag["variable"]]
         yield f"* {name}" + (f" ({_plural(len(named), 'variable')})" if named else "")
-        shown = len(group) if name in _SHOWN_IN_FULL else _FLAGS_SHOWN
+        shown = len(group) if group[0]["kind"] in _SHOWN_IN_FULL else _FLAGS_SHOWN
         for flag in group[:shown]:
             start = f"{flag['variable']}: " if flag["variable"] else ""
             yield from _wrapped(f"  {start}{flag['detail']}", width, "  ")
@@ -265,6 +266,6 @@ def _wrapped(text: str, width: int, indent: str = "  ") -> Iterator[str]:
 
 
 def _short(text: str, width: int) -> str:
-    """Cut a text to a width, with control characters and line breaks out of the way."""
+    """Cut a text to a width, and replace control characters and line breaks."""
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= width else text[: max(width - 1, 0)] + ("…" if width > 0 else "")

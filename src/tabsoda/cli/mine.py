@@ -22,6 +22,7 @@ from tabsoda.cli.rule_text import (
     rules_text,
 )
 from tabsoda.errors import InputError
+from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.events import EventLog
 from tabsoda.skips.rule_set import RuleSet
 
@@ -53,29 +54,29 @@ def mine(
 ) -> None:
     """Find the routing rules of a survey and write them as sentences.
 
-    Skips that the file's own codes tell are known while mining. With --reference they are read as
-    blanks, so that what is compared with the reference owes nothing to them.
+    Skips that the file's own codes mark are known while mining. With --reference they are read as
+    blanks, so that the comparison with the reference does not benefit from them.
 
     Parameters
     ----------
     data
         The survey: CSV, Parquet, SPSS, Stata or SAS.
     survey
-        Its description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels.
     unlisted
-        Values the description does not list: an error, or missing answers.
+        How to treat values that the description does not list: as an error, or as missing answers.
     output_file
         The rules file to write, such as rules.toml.
     mask
-        The skip mask to write (Parquet, or CSV by its ending): true where a cell is skipped.
+        The skip mask to write (.parquet or .csv): true where a cell is skipped.
     graph
         The routing graph to write: .json, .mmd (Mermaid) or .dot (Graphviz).
     reference
-        A known skip mask to compare with, in the form that --mask writes.
+        A known skip mask to compare with, in the format that --mask writes.
     screen
-        How rules are judged: by their own purity, or as in the paper.
+        How candidate rules are screened: by their purity, or as in the paper.
     preset
         Settings of the miner: default, path, nsduh-50, nsduh-100, nsduh-200, small-survey.
     as_json
@@ -87,7 +88,7 @@ def mine(
     check_outputs([path for path in (output_file, mask, graph) if path], inputs, force=force)
     if mask is not None and mask.suffix.lower() not in (".parquet", ".csv"):
         raise InputError(
-            f"The mask '{mask}' has an ending that is not known",
+            f"The mask '{mask}' has an unknown ending",
             found=mask.suffix or "none",
             expected=".parquet or .csv",
         )
@@ -110,15 +111,15 @@ def mine(
     truth = None
     if reference is not None:
         truth = load_mask(reference, names, n_rows, all_names=source.schema.names)
-        # Raises where the reference calls an answered cell skipped.
+        # Raises if the reference marks an answered cell as skipped.
         source.states.with_skips(truth)
-    with progress("Mining") as report:
+    with progress("Mining") as update:
         found = mine_survey(
             source,
             settings,
             screen=screen,
             ignore_known_skips=truth is not None,
-            progress=report,
+            progress=update,
         )
     rules, mined = found.rules, found.mined
     events = EventLog([*source.events, *mined.events])
@@ -127,7 +128,7 @@ def mine(
         result["reference"] = skip_metrics(found.found, truth, ~source.states.answered)
     write_together(_writers(rules, mined.states.skipped, names, output_file, mask, graph))
     if as_json:
-        emit_json(result | {"rules": rules.table(), "events": events.to_dicts()})
+        emit_json(result | {"rules": rules.table(), "events": to_dicts_with_text(events)})
     else:
         _show(result, rules, events, output_file)
 
@@ -135,7 +136,7 @@ def mine(
 def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:
     from tabsoda.skips.forward import was_asked
 
-    # As tabsoda check counts: refusals and "don't know" are not blank.
+    # Counted as in tabsoda check: refusals and "don't know" are not blank.
     blank = ~was_asked(source.states)
     partly_blank = source.states.answered.any(axis=0) & blank.any(axis=0)
     return {
@@ -198,7 +199,7 @@ def _show(
         lines += _rest(len(rules) - sum(map(len, groups)), output_file, width)
         lines += rivals_text(rules, width)
     if len(events):
-        lines += ["Decisions taken on the way:", *events_text(events, width), ""]
+        lines += ["Automatic decisions:", *events_text(events, width), ""]
     if "reference" in result:
         lines += _comparison(result)
     for line in lines:
@@ -208,18 +209,18 @@ def _show(
 def _opening(result: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"{result['source']}: {result['rows']:,} respondents, {result['variables']:,} questions,"
-        f" {result['partly_blank']:,} of them blank for some and answered by others."
+        f" {result['partly_blank']:,} of them blank for some respondents and answered by others."
     )
     yield (
-        f"Rules found: {result['n_rules']:,}. Questions they lead past: {result['mined']:,}."
+        f"Rules found: {result['n_rules']:,}. Questions they skip: {result['mined']:,}."
         f" Blank cells they explain: {result['skipped_cells']:,} of {result['blank_cells']:,}."
     )
     if result["skipped_by_code"]:
         yield f"The file's own codes mark {result['skipped_by_code']:,} cells as skips."
     if result["n_rules"]:
         yield (
-            "Below, blank and asked count the respondents on whom a rule fires. Refusals and"
-            ' "don\'t know" count as asked, known skips as blank.'
+            "In the table, blank and asked count the respondents for whom a rule fires. Refusals"
+            ' and "don\'t know" count as asked, known skips as blank.'
         )
 
 
@@ -227,11 +228,13 @@ def _rest(left: int, output_file: Path | None, width: int) -> list[str]:
     if output_file is not None:
         more = f"The other {left:,} rules and all evidence are in" if left else "Evidence is in"
         return [
-            paragraph(f"{more} {output_file}: edit it, approve or reject, then check.", width),
+            paragraph(
+                f"{more} {output_file}. Approve or reject the rules with tabsoda review.", width
+            ),
             "",
         ]
     if left:
-        return [paragraph(f"{left:,} more rules; -o rules.toml keeps all of them.", width), ""]
+        return [paragraph(f"{left:,} more rules; -o rules.toml writes all of them.", width), ""]
     return []
 
 

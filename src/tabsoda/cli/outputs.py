@@ -1,4 +1,4 @@
-"""Files a command writes: all checked before the long work starts, all written or none."""
+"""Files that a command writes: checked before the work starts, written all or none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Writer = Callable[[Path], object]
 
 
 def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path], *, force: bool) -> None:
-    """Raise unless every output can be written, is no input, and is named once."""
+    """Raise unless every output can be written, is not an input, and is named only once."""
     sources = {path.resolve() for path in inputs}
     seen: set[Path] = set()
     for path in outputs:
@@ -23,7 +23,7 @@ def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path], *, force: boo
         if resolved in sources:
             raise InputError(
                 f"The output '{path}' is one of the files to read",
-                next_step="Choose another name; --force does not overwrite what is read",
+                next_step="Choose another name; --force does not overwrite input files",
             )
         if resolved in seen:
             raise InputError(
@@ -43,7 +43,7 @@ def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path], *, force: boo
 
 
 def write_together(writers: Mapping[Path, Writer]) -> None:
-    """Write every output aside and move them into place only when all are complete."""
+    """Write every output to a temporary file and move all into place when all are complete."""
     with ExitStack() as moves:
         for path, write in writers.items():
             try:
@@ -52,5 +52,5 @@ def write_together(writers: Mapping[Path, Writer]) -> None:
                 raise InputError(
                     f"The output '{path}' cannot be written",
                     found=error.strerror or str(error),
-                    next_step="Nothing was written; make room, or choose another folder",
+                    next_step="Nothing was written; free some disk space, or choose another folder",
                 ) from error

@@ -33,42 +33,42 @@ def pool(
 
     Give one of --formula (a regression), --mean, --median, --quantile, --share (of every answer)
     and --table (row percentages). Skips are blank: respondents who were not asked a question are
-    left out, and N says how many are used.
+    left out; N is the number of respondents used.
 
-    The fmi is the fraction of missing information: how much of what the data could tell about an
-    estimate is lost with the missing answers.
+    The fmi is the fraction of missing information: how much of the information about an estimate
+    is lost because answers are missing.
 
     Parameters
     ----------
     result
         The output folder of tabsoda impute.
     formula
-        Outcome ~ terms, such as "income ~ age + C(region)". Nominal questions are categories by
-        themselves; ordinals whose answers are numbers are numbers unless you write C(question). An
-        outcome of two answers is written as a comparison: "I(smokes == 1) ~ age". Besides columns
-        a formula may hold arithmetic, comparisons, log, exp, sqrt, bs (splines) and the like.
+        Outcome ~ terms, such as "income ~ age + C(region)". Nominal questions are always
+        categorical; ordinal questions with numeric answers are numbers unless you write
+        C(question). Write a binary outcome as a comparison: "I(smokes == 1) ~ age". A formula may
+        also contain arithmetic, comparisons, log, exp, sqrt, bs (splines) and similar functions.
     mean
-        Questions whose means are wanted.
+        Questions to estimate the mean of.
     median
-        Questions whose medians are wanted.
+        Questions to estimate the median of.
     quantile
-        Questions with the quantile that is wanted, such as AGE:0.9 or AGE:0.25 AGE:0.75.
+        Questions and quantiles to estimate, such as AGE:0.9 or AGE:0.25 AGE:0.75.
     share
-        Questions whose answers' shares are wanted.
+        Questions to estimate the share of every answer of.
     table
-        Two questions, rows and columns of a cross table in per cent of its rows.
+        Two questions, the rows and the columns of a cross table in row percentages.
     where
-        Only respondents who meet a condition, such as "AGE >= 18 and SEX == 2". Decided in every
-        draw, since answers may be imputed.
+        Only respondents who meet a condition, such as "AGE >= 18 and SEX == 2". It is evaluated
+        in every draw, because the answers may be imputed.
     by
-        A column: everything is estimated in each of its groups, formed anew in every draw.
+        A column: estimate everything within each of its groups. Groups are formed in every draw.
     family
         gaussian for numbers, binomial for yes or no, poisson for counts.
     exponentiate
         Show odds ratios (binomial) or rate ratios (poisson).
     weights
-        A column with the weights of the respondents; standard errors are then robust. Respondents
-        with a blank weight are left out.
+        The column with the survey weights; standard errors are then robust. Respondents with a
+        blank weight are left out.
     as_json
         Write the result as JSON.
     """
@@ -78,26 +78,26 @@ def pool(
     wanted = _wanted(formula, mean, median, quantile, share, table)
     if formula is None and (exponentiate or family != "gaussian"):
         raise InputError(
-            "--family and --exponentiate are for models",
+            "The options --family and --exponentiate only apply to models",
             next_step="Leave them out, or give a --formula",
         )
-    with progress("Reading") as report:
-        report(0, 1, "")
+    with progress("Reading") as update:
+        update(0, 1, "")
         found = load_result(result)
     options: dict[str, Any] = {"weights": weights, "where": where}
-    with progress("Estimating") as report:
+    with progress("Estimating") as update:
         if formula is not None:
-            options |= {"family": family, "exponentiate": exponentiate, "progress": report}
+            options |= {"family": family, "exponentiate": exponentiate, "progress": update}
         parts = [_estimated(found, by, function, names, options) for function, names in wanted]
-    asked = {"weights": weights, "where": where, "by": by}
+    request = {"weights": weights, "where": where, "by": by}
     if formula is not None:
-        asked = {"formula": formula, "family": family, **asked}
+        request = {"formula": formula, "family": family, **request}
     if as_json:
         shown = [part.to_dict() for part in parts]
-        emit_json(asked | (shown[0] if formula is not None else {"results": shown}))
+        emit_json(request | (shown[0] if formula is not None else {"results": shown}))
         return
     console = output()
-    lines = [*_asked_lines(asked), results_text(parts, console.width)]
+    lines = [*_request_lines(request), results_text(parts, console.width)]
     if weights is None and found.weights is not None and found.weights.width:
         lines.append(
             f"Unweighted; use the survey's weights with --weights {found.weights.columns[0]}"
@@ -114,7 +114,7 @@ def _wanted(
     share: tuple[str, ...],
     table: tuple[str, str] | None,
 ) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
-    """Return the functions to call, each with the arguments it is called with."""
+    """Return the functions to call, each with its arguments."""
     from tabsoda.analysis import (
         pooled_mean,
         pooled_median,
@@ -135,7 +135,7 @@ def _wanted(
     given = [name for name, wanted in choices.items() if wanted]
     if len(given) != 1:
         raise InputError(
-            "Exactly one kind of estimate is made at a time",
+            "Only one kind of estimate can be made at a time",
             found=" and ".join(given) or "nothing to estimate",
             expected='--formula "KILOS ~ AGE", --mean AGE, --median AGE, --quantile AGE:0.9,'
             " --share SEX or --table SEX SMOKES",
@@ -144,7 +144,7 @@ def _wanted(
 
 
 def _quantiles(texts: tuple[str, ...]) -> dict[str, list[float]]:
-    """Read texts such as AGE:0.9; quantiles of one question belong together.
+    """Parse texts such as AGE:0.9, grouped by question.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _quantiles(texts: tuple[str, ...]) -> dict[str, list[float]]:
             share = 0.0
         if not name or not 0 < share < 1:
             raise InputError(
-                "The quantile is not understood",
+                "The quantile cannot be read",
                 found=text,
                 expected="a question, a colon and a number between 0 and 1, such as AGE:0.9",
                 next_step="Correct the text after --quantile; for the median use --median AGE",
@@ -183,9 +183,9 @@ def _estimated(
     return pooled_by(found, by, function, *arguments, **options)
 
 
-def _asked_lines(asked: dict[str, str | None]) -> list[str]:
-    """Repeat above the table what was asked for."""
-    lines = [f"{asked['formula']} ({asked['family']})"] if "formula" in asked else []
-    if asked["where"] is not None:
-        lines.append(f"Where {asked['where']}")
+def _request_lines(request: dict[str, str | None]) -> list[str]:
+    """Return the lines above the table that repeat the request."""
+    lines = [f"{request['formula']} ({request['family']})"] if "formula" in request else []
+    if request["where"] is not None:
+        lines.append(f"Where {request['where']}")
     return lines

@@ -1,4 +1,4 @@
-"""Progress in a log: a line every minute, where no terminal shows a bar."""
+"""Progress in a log file: one line per minute, for output that is not a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INTERVAL_SECONDS = 60.0
 
 
 class ProgressLines:
-    """Keeps how far some work is, and says so in a line.
+    """Stores the progress of some work and describes it in one line.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class ProgressLines:
     --------
     >>> times = iter([0.0, 90.0])
     >>> lines = ProgressLines("Imputing", clock=lambda: next(times))
-    >>> lines.report(1, 4, "draw 1 of 4")
+    >>> lines.update(1, 4, "draw 1 of 4")
     >>> lines.line()
     'Imputing: draw 1 of 4, 25 %, about 4 minutes left'
     """
@@ -37,22 +37,22 @@ class ProgressLines:
         self._description = description
         self._clock = clock
         self._start = clock()
-        # Replaced as a whole, so that the thread that writes lines never sees half of it.
+        # One tuple, replaced as a whole: the writing thread never sees a half-updated state.
         self._state = (0.0, "")
 
-    def report(self, done: int, total: int, what: str = "") -> None:
-        """Take note of how much is done, and of what."""
+    def update(self, done: int, total: int, what: str = "") -> None:
+        """Store how much is done, and the current step."""
         self._state = (done / total if total else 0.0, what)
 
     def line(self) -> str:
-        """Return a line: what is done, how much of it, and about how long it will take."""
+        """Return one line: the current step, the share done and the estimated time left."""
         share, what = self._state
         elapsed = self._clock() - self._start
-        said = f"{self._description}: {what}" if what else self._description
+        step = f"{self._description}: {what}" if what else self._description
         if 0 < share < 1:
             left = duration_text(elapsed * (1 - share) / share)
-            return f"{said}, {100 * share:.0f} %, about {left} left"
-        return f"{said}, for {duration_text(elapsed)} so far"
+            return f"{step}, {100 * share:.0f} %, about {left} left"
+        return f"{step}, for {duration_text(elapsed)} so far"
 
 
 @contextmanager
@@ -65,7 +65,8 @@ def progress_lines(
 ) -> Iterator[Callable[[int, int, str], None]]:
     """Write a line to stderr every minute, or every ``interval`` seconds, while the block runs.
 
-    A thread writes them: work that reports nothing for an hour must not look as if it hung.
+    A separate thread writes the lines, so that they appear even if the work reports nothing for a
+    long time.
     """
     lines = ProgressLines(description, clock)
     finished = threading.Event()
@@ -80,7 +81,7 @@ def progress_lines(
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
     try:
-        yield lines.report
+        yield lines.update
     finally:
         finished.set()
         writer.join()

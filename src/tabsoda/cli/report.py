@@ -25,19 +25,19 @@ def report(
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Report on imputations: red flags, routing, observed against imputed, calibration, methods.
+    """Report on imputations: warnings, routing, observed against imputed, calibration, methods.
 
-    Writes one self-contained web page, and the same summary as JSON beside it. Without -o it
-    replaces the report that tabsoda impute wrote into its folder.
+    Writes one self-contained web page and a JSON file with the same content next to it. Without
+    -o it replaces the report that tabsoda impute wrote to its folder.
 
     Parameters
     ----------
     result_folder
         The output folder of tabsoda impute.
     strata
-        Columns whose groups are compared as well.
+        Columns: also compare observed and imputed answers within their groups.
     suppress_below
-        Withhold counts below this, for a report that is published; 0 withholds none.
+        Withhold counts below this number, for a report to be published; 0 withholds none.
     output_file
         The page to write, such as report.html. [default: OUT/report.html]
     as_json
@@ -51,17 +51,17 @@ def report(
 
     page = check_page(output_file or result_folder / PAGE) if result_folder.is_dir() else None
     if output_file is not None and page is not None:
-        # The JSON takes the page's name, and must not take the place of a part of the result.
+        # The JSON is named after the page and must not overwrite a part of the result.
         parts_of_result = [p for p in result_folder.iterdir() if p.name not in (PAGE, SUMMARY)]
         check_outputs([page, page.with_suffix(".json")], parts_of_result, force=force)
-    with progress("Reading") as told:
-        told(0, 1, "")
+    with progress("Reading") as update:
+        update(0, 1, "")
         manifest, result = load_manifest(result_folder), load_result(result_folder)
-        # A result that was loaded and saved again comes without its model.
+        # A result that was loaded and saved again has no model.
         model = result_folder / "model"
         imputer = TabSODAImputer.load(model) if model.is_dir() else None
     page = page or result_folder / PAGE
-    with progress("Reporting") as told:
+    with progress("Reporting") as update:
         summary = write_report(
             result,
             page,
@@ -69,7 +69,7 @@ def report(
             imputer=imputer,
             strata=strata,
             suppress_below=suppress_below,
-            progress=told,
+            progress=update,
         )
     if as_json:
         emit_json(summary)
@@ -82,10 +82,10 @@ def report(
 def _text(summary: dict[str, Any], page: Path, width: int) -> Iterator[str]:
     flags = summary["flags"]
     if flags:
-        yield f"To look at before using the imputations ({len(flags)}):"
+        yield f"Check before using the imputations ({len(flags)}):"
         yield from (paragraph(flag["text"], width, "  ") for flag in flags)
     else:
-        yield paragraph("No red flags. That is no proof that the imputations are right.", width)
+        yield paragraph("No warnings. That does not prove that the imputations are right.", width)
     yield ""
     yield f"Report: {page}"
     yield f"        {page.with_suffix('.json')}"

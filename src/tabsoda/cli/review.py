@@ -34,13 +34,13 @@ def review(
     no_browser: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """Look at every routing rule beside the data, and approve, reject or edit it.
+    """Compare every routing rule with the data, and approve, reject or edit it.
 
     Opens a page in the browser that only this machine can reach. Every decision is saved in the
     rules file at once, with who, when and why. Press Ctrl-C to end.
 
-    With --accept-all or --min-precision no page is opened and no data are needed. Where data are
-    given, --min-precision counts every rule in them.
+    With --accept-all or --min-precision no page is opened and no data are needed. If data are
+    given, --min-precision evaluates every rule on them.
 
     Parameters
     ----------
@@ -49,22 +49,22 @@ def review(
     data
         The survey: CSV, Parquet, SPSS, Stata or SAS.
     survey
-        The survey's description: survey.toml or schema.json. Guessed where absent.
+        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels.
     unlisted
-        Values the description does not list: an error, or missing answers.
+        How to treat values that the description does not list: as an error, or as missing answers.
     by
-        Who reviews. [default: the name you are logged in with]
+        Name of the reviewer. [default: your login name]
     accept_all
         Approve every rule that nobody has reviewed.
     min_precision
-        Approve the unreviewed rules that are right at least this often, such as .99, by the lower
-        Wilson bound in the rules file, or in the data where they are given.
+        Approve the unreviewed rules with at least this precision, such as .99, by the lower Wilson
+        bound in the rules file, or in the data if they are given.
     suppress_below
-        Hide counts below this on the page. The rules file still holds the miner's.
+        Hide counts below this number on the page. The rules file still contains the miner's counts.
     port
-        Where to serve the page; 0 takes any free port.
+        Port to serve the page on; 0 takes any free port.
     no_browser
         Print the address only.
     as_json
@@ -91,15 +91,15 @@ def review(
     else:
         if data is None:
             raise InputError(
-                "There are no data to hold the rules against",
+                "No data to compare the rules with",
                 next_step=f"Name the survey: tabsoda review {rules} DATA; or approve without"
-                " looking, by --accept-all or --min-precision",
+                " looking, with --accept-all or --min-precision",
             )
         before = RuleSet.from_toml(rules)
         _serve(rules, data, survey, codebook, unlisted, who, suppress_below, port, no_browser)
         after = RuleSet.from_toml(rules)
         approved = [r.identifier for r in after if _status(after, r) != _status(before, r)]
-    _tell(after, approved, rules, as_json=as_json)
+    _show_counts(after, approved, rules, as_json=as_json)
 
 
 def _serve(
@@ -128,17 +128,17 @@ def _serve(
     session = ReviewSession(rules, source, by, suppress_below)
     console = output()
 
-    def tell(address: str) -> None:
+    def announce(address: str) -> None:
         done, total = session.progress
         console.print(f"{done} of {total} rules are reviewed. The page is at", markup=False)
-        # Never wrapped: an address broken in two opens nothing.
+        # Not wrapped: a broken address cannot be clicked or copied.
         console.print(address, markup=False, soft_wrap=True)
         console.print("Press Ctrl-C when you are done.", markup=False)
 
-    ReviewServer(session, port).run(tell, browse=not no_browser)
+    ReviewServer(session, port).run(announce, browse=not no_browser)
 
 
-def _tell(rules: RuleSet, changed: list[str], file: Path, *, as_json: bool) -> None:
+def _show_counts(rules: RuleSet, changed: list[str], file: Path, *, as_json: bool) -> None:
     counts = {
         status: sum(rule.status.value == status for rule in rules)
         for status in ("approved", "rejected", "proposed")
@@ -165,12 +165,12 @@ def _save(rules: RuleSet, path: Path) -> None:
         raise InputError(
             f"The rules file '{path}' cannot be written",
             found=error.strerror or str(error),
-            next_step="It is as it was; make room, or change its permissions",
+            next_step="It was not changed; free some disk space, or change its permissions",
         ) from error
 
 
 def _status(rules: RuleSet, rule: Any) -> str:
-    """Return what was decided of a rule and when; empty where the set does not hold it."""
+    """Return the decision on a rule and its date; empty if the set does not contain the rule."""
     found = next((r for r in rules if r.identifier == rule.identifier), None)
     return "" if found is None else f"{found.status.value} {found.at}"
 
@@ -179,5 +179,5 @@ def _login_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        # A container may give its user no name.
+        # In a container, the user may not have a name.
         return "unknown"

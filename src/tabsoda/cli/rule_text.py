@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
+from tabsoda.event_texts import detail, heading
 from tabsoda.events import Event, EventLog
 from tabsoda.schema.column import Column
 from tabsoda.skips.rule_set import RuleSet
@@ -16,14 +17,13 @@ from tabsoda.skips.rules import SkipRule
 from tabsoda.skips.sentences import reasons_text
 
 _TARGET_WIDTH = 16
-_NUMBER = re.compile(r"\d+")
-# Decisions whose details hold one number a clause, which add up over the columns.
+# Kinds of events whose counts add up over the columns.
 _ADDED_UP = (
-    "candidate rules turned down",
-    "duplicate rules collapsed",
-    "empty lines dropped",
-    "skips known from codes kept",
-    "skips withheld: respondent absent",
+    "candidate_rules_rejected",
+    "duplicate_rules_collapsed",
+    "empty_lines_dropped",
+    "known_skips_kept",
+    "skips_withheld",
 )
 
 
@@ -49,14 +49,14 @@ def without_name(label: str, name: str) -> str:
 
 
 def paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> str:
-    """Wrap a text, with its later lines indented a little more."""
+    """Wrap a text; lines after the first are indented further."""
     return textwrap.fill(
         one_line(text), width, initial_indent=indent, subsequent_indent=indent + hanging
     )
 
 
 def columns(cells: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
-    """Line up cells in columns: the first ``left`` ones to the left, numbers to the right."""
+    """Align cells in columns: the first ``left`` columns to the left, the others to the right."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))] if cells else []
     for row in cells:
         sides = [str.ljust if i < left else str.rjust for i in range(len(row))]
@@ -75,7 +75,7 @@ def first_groups(rules: RuleSet, limit: int) -> list[list[SkipRule]]:
 def rules_text(
     groups: Iterable[Sequence[SkipRule]], known: Mapping[str, Column], width: int
 ) -> Iterator[str]:
-    """Write rules as sentences, those with the same reason together.
+    """Write rules as sentences, grouped by reason.
 
     Parameters
     ----------
@@ -91,20 +91,20 @@ def rules_text(
 
 
 def rules_heading(width: int) -> str:
-    """Return the line that says what stands beside each rule."""
+    """Return the heading of the columns that :func:`rules_text` writes."""
     return _target_row("rule", "skips", "", "blank", "asked", width)
 
 
 def rivals_text(rules: RuleSet, width: int, limit: int = 10) -> list[str]:
-    """Name the rules for which other conditions fit as well, for a person to choose."""
+    """List the rules whose target other conditions explain equally well."""
     doubtful = [rule for rule in rules if rule.rivals]
     if not doubtful:
         return []
     known = rules.column_of
     number = "1 rule" if len(doubtful) == 1 else f"{len(doubtful):,} rules"
     head = (
-        f"Needs attention: other conditions fit as well as those of {number}. The data cannot tell"
-        " which is the gate; choose on the page that tabsoda review opens."
+        f"Needs attention: for {number}, other conditions fit equally well. The data cannot show"
+        " which one is the gate; choose it on the page that tabsoda review opens."
     )
     lines = [paragraph(head, width)]
     for rule in doubtful[:limit]:
@@ -141,26 +141,28 @@ def _target_row(
 
 def events_text(events: EventLog, width: int, limit: int = 8) -> Iterator[str]:
     """Count the automatic decisions by what was decided, the most frequent first."""
-    groups: dict[str, list[Event]] = {}
+    groups: dict[tuple[str, str], list[Event]] = {}
     for event in events:
-        groups.setdefault(event.decision, []).append(event)
+        groups.setdefault((event.kind, heading(event)), []).append(event)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    for decision, group in ordered[:limit]:
+    for (kind, decision), group in ordered[:limit]:
         names = _names([event.column for event in group if event.column])
         times = f"{len(group):,} x " if len(group) > 1 else ""
-        amounts = _totals(event.detail for event in group) if decision in _ADDED_UP else ""
+        amounts = detail(_total(kind, group)) if kind in _ADDED_UP else ""
         text = f"{times}{decision}{f' ({amounts})' if amounts else ''}"
         yield paragraph(f"{text}{': ' if names else ''}{names}", width, "  ")
-    if len(ordered) > limit:
-        yield f"  and {len(ordered) - limit} other kinds of decision; --json lists all"
+    more = len(ordered) - limit
+    if more > 0:
+        kinds = "kind" if more == 1 else "kinds"
+        yield f"  and {more} other {kinds} of decision; --json lists all"
 
 
-def _totals(details: Iterable[str]) -> str:
-    """Add up the numbers of details such as "purity 3, support 1", word by word."""
+def _total(kind: str, events: Iterable[Event]) -> Event:
+    """Return one event with the sums of the counts of several."""
     totals: Counter[str] = Counter()
-    for clause in (clause for detail in details for clause in detail.split(", ")):
-        totals[_NUMBER.sub("#", clause)] += sum(map(int, _NUMBER.findall(clause)))
-    return ", ".join(words.replace("#", f"{n:,}") for words, n in totals.most_common())
+    for event in events:
+        totals.update(event.counts)
+    return Event(kind, None, totals)
 
 
 def _names(names: Iterable[str], limit: int = 5) -> str:

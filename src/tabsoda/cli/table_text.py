@@ -1,4 +1,4 @@
-"""A table of results as lines of a terminal."""
+"""A table of results as text for a terminal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NOTHING = "–"
 
 
 def table_text(table: Table, width: int) -> Iterator[str]:
-    r"""Write a table whose first column is the survey: whole where it fits, else by surveys.
+    r"""Write a table whose first column is the survey: whole if it fits, else one per survey.
 
-    Survey by survey there are means alone. The best is starred, since not all terminals have bold.
+    Tables per survey show only means. The best is starred, because not all terminals have bold.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def table_text(table: Table, width: int) -> Iterator[str]:
         return
     for survey, rows in groupby(table.rows, key=lambda row: row[0].text):
         body = [[_mean(entry) for entry in row[1:]] for row in rows]
-        kept = [place for place, cells in enumerate(zip(*body, strict=True)) if _says(cells)]
+        kept = [place for place, cells in enumerate(zip(*body, strict=True)) if _has_content(cells)]
         heads = [_split(table.header[1 + place]) for place in kept]
         cells = [[row[place] for place in kept] for row in body]
         yield from ("", survey)
@@ -66,12 +66,12 @@ def _mean(entry: Entry) -> str:
     return entry.text.split(" ±")[0] + "*" * entry.bold
 
 
-def _says(cells: tuple[str, ...]) -> bool:
-    """Whether a column holds more than blanks."""
+def _has_content(cells: tuple[str, ...]) -> bool:
+    """Return whether a column contains anything but blanks."""
     return any(cell != _NOTHING for cell in cells)
 
 
 def _split(heading: str) -> tuple[str, str]:
-    """Cut a heading in two lines, at its first blank."""
+    """Split a heading into two lines at its first space."""
     first, _, rest = heading.partition(" ")
     return (first, rest) if rest else ("", first)

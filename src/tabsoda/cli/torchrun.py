@@ -27,13 +27,13 @@ def fit_together(
     survey: Path | None = None,
     rules: Path | None = None,
     skip_mask: Path | None = None,
-    quality: Literal["fast", "balanced", "best"] = "balanced",
+    quality: Literal["fast", "balanced", "best", "tiny"] = "balanced",
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     seed: int = 0,
     fit_rows: int | None = None,
     device: str = "auto",
 ) -> None:
-    """Fit a model, every batch shared between the processes, and save it.
+    """Fit a model with every batch split between the processes, and save it.
 
     Parameters
     ----------
@@ -42,19 +42,20 @@ def fit_together(
     model
         Folder to save the model to.
     survey
-        Its description.
+        The survey's description.
     rules
-        Routing rules, reviewed.
+        Reviewed routing rules.
     skip_mask
-        Which cells are skips.
+        A mask that says which cells are skips.
     quality
-        How much time to spend.
+        How much time to spend: fast, balanced or best; tiny is for tests and first tries, and its
+        estimates are poor.
     changes
-        A setting that differs, such as training.max_steps=500; may be repeated.
+        Change one setting, such as training.max_steps=500; may be repeated.
     seed
         The same seed gives the same model, up to rounding.
     fit_rows
-        Fit on so many rows at most, chosen by what they hold; Parquet only.
+        Fit on at most this many rows, sampled by a hash of their content; Parquet only.
     device
         auto, cpu or cuda.
     """

@@ -8,7 +8,7 @@ from cyclopts import Parameter, Token
 
 
 def _whole(type_: object, tokens: Sequence[Token]) -> int:
-    """Return the number that a word of the command line is; ValueError where it is none.
+    """Parse a whole number of the command line; raise ValueError if it is not one.
 
     Examples
     --------
@@ -22,5 +22,5 @@ def _whole(type_: object, tokens: Sequence[Token]) -> int:
         raise ValueError(f"found '{word}', expected a whole number") from None
 
 
-# To annotate options with, beside what else is to be said of them.
+# Annotation for options that take a whole number.
 WHOLE = Parameter(converter=_whole)

@@ -1,4 +1,4 @@
-"""What both engines know about columns: which can be modelled, how numbers are scaled, row order.
+"""Preparation of tables for both engines: modelled columns, scaled numbers, row order.
 
 Input: a CodedTable. Output: plain arrays.
 """

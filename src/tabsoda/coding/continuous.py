@@ -4,7 +4,7 @@ Input: numbers, NaN where there is none. Output: coordinates of about unit varia
 
 ``standard`` is the paper's (x - mean) / sd over the visible cells; a decoded value may lie outside
 the observed range. ``normal_score`` is for heavy tails: a value becomes the normal quantile of
-its mid-rank, and comes back by interpolation between observed values, so it stays in their range.
+its mid-rank, and is decoded by interpolation between observed values, so it stays in their range.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 Values = NDArray[np.float64]
-# A column with more distinct values keeps this many of them, evenly spaced in rank.
+# Maximum number of stored distinct values per column, evenly spaced in rank.
 MAX_KNOTS = 4096
-# Answers farther out, in standard deviations, count as this far: among n fitted answers none can
-# exceed sqrt(n), so this touches absurd new ones alone, which would overflow the network.
+# Answers are clipped at this many standard deviations. Among n fitted answers none can exceed
+# sqrt(n), so this only affects extreme new answers, which would overflow the network.
 MAX_DEVIATION = 1e4
 
 
@@ -61,7 +61,7 @@ class ContinuousCoder:
     def fit(
         cls, values: Values, visible: NDArray[np.bool_], option: str = "standard"
     ) -> ContinuousCoder:
-        """Learn from the visible cells, at least two distinct values per column.
+        """Fit to the visible cells, at least two distinct values per column.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class ContinuousCoder:
         return _interpolate(values, self.knots, self.scores)
 
     def clipped(self, values: Values) -> NDArray[np.bool_]:
-        """Say which values :meth:`encode` moves nearer, shape (n, n_continuous); NaN is none."""
+        """Return which values :meth:`encode` clips, shape (n, n_continuous); False for NaN."""
         if self.option == "standard":
             with np.errstate(over="ignore"):
                 return np.abs((values - self.mean) / self.scale) > MAX_DEVIATION

@@ -1,4 +1,4 @@
-"""Columns with nothing to learn: they are not encoded, and an event says what becomes of them.
+"""Columns that cannot be modelled: they are not encoded but filled with a constant or left empty.
 
 Input: a table and its visible cells. Output: which columns are modelled, and a value for the rest.
 """
@@ -20,14 +20,14 @@ _NEAR_UNIQUE_MIN_ANSWERS = 20
 
 @dataclass(frozen=True, eq=False)
 class PassThrough:
-    """Which columns are modelled, and what the others get.
+    """Which columns are modelled, and the constant for the others.
 
     Attributes
     ----------
     modelled : ndarray of bool, shape (d,)
     fill : ndarray of float64, shape (d,)
-        The one visible answer of a constant column; NaN where nothing is visible (its missing
-        cells stay missing) and for modelled columns.
+        The one visible answer of a constant column; NaN for modelled columns and if nothing is
+        visible (missing cells then stay missing).
     """
 
     modelled: NDArray[np.bool_]
@@ -44,8 +44,8 @@ def find_pass_through(
     table : CodedTable
     visible : ndarray of bool, shape (n, d)
     events : EventLog
-        Gets ``"column passed through"`` for each, and ``"nominal is nearly unique"`` for modelled
-        columns that look like identifiers.
+        Gets one event for each, and ``"nominal_nearly_unique"`` for modelled columns that look
+        like identifiers.
 
     Returns
     -------
@@ -59,8 +59,8 @@ def find_pass_through(
     >>> log = EventLog()
     >>> find_pass_through(table, table.states.answered, log).fill.tolist()
     [3.0]
-    >>> next(iter(log)).detail
-    'the one visible answer is 3; missing cells get it'
+    >>> [(event.kind, event.counts["answer"]) for event in log]
+    [('constant_column_not_modelled', '3')]
     """
     fill = np.full(table.shape[1], np.nan)
     modelled = np.ones(table.shape[1], dtype=bool)
@@ -70,8 +70,12 @@ def find_pass_through(
         if distinct.size > 1:
             alike = NEAR_UNIQUE_SHARE * max(int(seen.sum()), _NEAR_UNIQUE_MIN_ANSWERS)
             if column.is_categorical and distinct.size > alike:
-                detail = f"{distinct.size} different answers among {int(seen.sum())}; still encoded"
-                events.add("encode", "nominal is nearly unique", column=column.name, detail=detail)
+                events.add(
+                    "nominal_nearly_unique",
+                    column=column.name,
+                    different=distinct.size,
+                    answers=int(seen.sum()),
+                )
             continue
         modelled[position] = False
         if distinct.size == 1:
@@ -81,17 +85,17 @@ def find_pass_through(
                 if column.is_categorical
                 else f"{distinct[0]:g}"
             )
-            detail = f"the one visible answer is {answer}; missing cells get it"
+            events.add("constant_column_not_modelled", column=column.name, answer=answer)
         else:
-            detail = f"{_why_nothing_is_visible(table, position)}; missing cells stay missing"
-        events.add("encode", "column passed through", column=column.name, detail=detail)
+            _log_nothing_visible(table, position, events)
     return PassThrough(modelled, fill)
 
 
-def _why_nothing_is_visible(table: CodedTable, position: int) -> str:
-    states = table.states
+def _log_nothing_visible(table: CodedTable, position: int, events: EventLog) -> None:
+    states, name = table.states, table.names[position]
     if states.skipped[:, position].all():
-        return "every cell is skipped"
-    if states.answered[:, position].any():
-        return "every answer is held out"
-    return "no cell is answered"
+        events.add("skipped_column_not_modelled", column=name)
+    elif states.answered[:, position].any():
+        events.add("held_out_column_not_modelled", column=name)
+    else:
+        events.add("blank_column_not_modelled", column=name)

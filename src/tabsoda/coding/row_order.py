@@ -1,4 +1,4 @@
-"""The order of rows in training, which the file's order cannot change, and the held-out cells."""
+"""The order of rows in training, independent of the file's order, and the held-out cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabsoda.table import CodedTable
 def canonical_order(
     table: CodedTable, weights: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return an order of the rows that depends on their content alone, and the keys in that order.
+    """Return an order of the rows that depends only on their content, and the keys in that order.
 
     Training visits rows in this order, so that shuffling the file changes nothing. Rows with equal
     answers are ordered by their weights.
@@ -39,7 +39,7 @@ def hold_out_cells(
     visible : ndarray of bool, shape (n, d)
         Rows in canonical order.
     columns : ndarray of bool, shape (d,)
-        Which columns give cells.
+        Columns to choose cells from.
     share : float
     seed : int
     levels : ndarray of float64, shape (n, d), optional
@@ -54,7 +54,7 @@ def hold_out_cells(
         return held_out
     for position in np.flatnonzero(columns):
         candidates = np.flatnonzero(visible[:, position])
-        # At least two cells must stay, or the column could not be learned at all.
+        # At least two cells must stay visible, or the column could not be modelled.
         count = min(int(np.ceil(share * candidates.size)), candidates.size - 2)
         if count > 0:
             generator = numpy_generator(seed, "held out", int(position))
@@ -69,7 +69,7 @@ def hold_out_cells(
 def _last_answers(
     levels: NDArray[np.float64], chosen: NDArray[np.int64], kept: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the first chosen row of each level that none of the kept rows has."""
+    """Return the first chosen row of each level that does not occur in the other rows."""
     found, first = np.unique(levels[chosen], return_index=True)
     lost = ~np.isin(found, levels[kept]) & ~np.isnan(found)
     return chosen[first[lost]]

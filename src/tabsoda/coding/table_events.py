@@ -1,4 +1,4 @@
-"""Events about rows and answers that an engine cannot take as they are."""
+"""Events about rows and answers that need special treatment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabsoda.table import CodedTable
 
 
 def log_empty_rows(table: CodedTable, events: EventLog) -> None:
-    """Add one event with the number of rows that have something to impute and no answer at all.
+    """Add one event with the number of rows that have missing cells but no answer.
 
     Examples
     --------
@@ -19,21 +19,17 @@ def log_empty_rows(table: CodedTable, events: EventLog) -> None:
     >>> values = np.array([[3.0], [np.nan], [4.0]])
     >>> log = EventLog()
     >>> log_empty_rows(CodedTable.from_values((Column("a", ColumnKind.CONTINUOUS),), values), log)
-    >>> next(iter(log)).detail
-    '1 of 3 rows; their cells are imputed from what is common in the whole table'
+    >>> [dict(event.counts) for event in log]
+    [{'rows': 1, 'of_rows': 3}]
     """
     states = table.states
     empty = int((states.missing.any(axis=1) & ~states.answered.any(axis=1)).sum())
     if empty:
-        detail = (
-            f"{empty} of {table.shape[0]} rows; their cells are imputed from what is common in "
-            "the whole table"
-        )
-        events.add("impute", "rows without any answer", detail=detail)
+        events.add("rows_without_answers", rows=empty, of_rows=table.shape[0])
 
 
 def log_no_skips(table: CodedTable, events: EventLog) -> None:
-    """Add an event where something is missing and nothing is known to be a skip.
+    """Add an event if cells are missing and none is known to be a skip.
 
     Otherwise the skips of a questionnaire without rules would be imputed silently.
 
@@ -43,15 +39,14 @@ def log_no_skips(table: CodedTable, events: EventLog) -> None:
     >>> columns, values = (Column("a", ColumnKind.CONTINUOUS),), np.array([[3.0], [np.nan]])
     >>> log = EventLog()
     >>> log_no_skips(CodedTable.from_values(columns, values), log)
-    >>> next(iter(log)).decision
-    'every blank taken for missing'
+    >>> next(iter(log)).kind
+    'every_blank_taken_as_missing'
     >>> log_no_skips(CodedTable.from_values(columns, values, np.array([[False], [True]])), log)
     >>> len(log.events)
     1
     """
     if table.states.missing.any() and not table.states.skipped.any():
-        detail = "no rule, mask or code marks a cell as skipped; see tabsoda mine, or skips='mine'"
-        events.add("skips", "every blank taken for missing", detail=detail)
+        events.add("every_blank_taken_as_missing")
 
 
 def log_clipped_answers(
@@ -60,7 +55,7 @@ def log_clipped_answers(
     counts: NDArray[np.int64],
     events: EventLog,
 ) -> None:
-    """Add an event for each column with answers so extreme that the model sees nearer ones.
+    """Add an event for each column with answers that are clipped in the input of the model.
 
     Parameters
     ----------
@@ -73,6 +68,5 @@ def log_clipped_answers(
     """
     for position, count in zip(columns, counts, strict=True):
         if count:
-            detail = f"{count} answers, far from those fitted; in the result they stay as they are"
-            decision = "answers clipped for the network"
-            events.add("impute", decision, column=table.names[position], detail=detail)
+            name = table.names[position]
+            events.add("answers_clipped_for_network", column=name, answers=int(count))

@@ -1,6 +1,6 @@
-"""What the encoding may learn from: visible answers, checked and counted.
+"""Checks and counts of the visible answers.
 
-Input: a table and the mask of visible cells. Output: counts per level, or a clear error.
+Input: a table and the mask of visible cells. Output: counts per level, or an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def check_visible(table: CodedTable, visible: NDArray[np.bool_]) -> None:
     """Raise unless every visible cell is answered."""
     if visible.shape != table.shape:
         raise InputError(
-            "The mask of visible cells does not fit the table",
+            "The mask of visible cells does not match the table",
             found=f"{visible.shape}",
             expected=f"{table.shape}",
         )
@@ -28,7 +28,7 @@ def check_visible(table: CodedTable, visible: NDArray[np.bool_]) -> None:
             column=table.names[position],
             found=f"{int(wrong[:, position].sum())} such cells",
             expected="answers in all visible cells",
-            next_step="Take the mask from the states of the same table",
+            next_step="Use the mask of the same table",
         )
 
 
@@ -38,7 +38,7 @@ def check_levels(
     n_levels: NDArray[np.int64],
     names: tuple[str, ...],
 ) -> None:
-    """Raise if a usable categorical answer is a level the encoding never heard of.
+    """Raise if a usable categorical answer is a level that the encoding does not know.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def check_levels(
     if unknown.any():
         row, position = np.argwhere(unknown)[0]
         raise InputError(
-            "holds a level that the encoding does not know",
+            "contains a level that the model does not know",
             column=names[position],
             found=f"position {values[row, position]:g} in row {row + 1}",
             expected=f"0 to {n_levels[position] - 1}",

@@ -11,7 +11,7 @@ import torch
 from tabsoda._internal.machine_speed import probe_seconds
 from tabsoda._internal.threads import Threads
 
-# Probes (see tabsoda._internal.machine_speed) that one of each count of stage_work takes, on one
+# Time per unit of each count of a stage, in probes (see tabsoda._internal.machine_speed) on one
 # core: "constants" of benchmarks/engine/cost_calibration.json.
 PROBES: dict[str, tuple[float, ...]] = {
     "answering": (1.68, 4.57e-06, 1.11e-11, 5e-05, 3.27e-05, 0.045),
@@ -25,19 +25,19 @@ PROBES: dict[str, tuple[float, ...]] = {
     "trees": (1.05, 3.99e-05, 1.38, 8.75e-05),
     "writing": (43.4, 6.31e-05),
 }
-# Bytes that one of each count of a plan's memory takes: "memory" of the same file.
+# Bytes per unit of each count of a plan's memory: "memory" of the same file.
 BYTES: tuple[float, ...] = (5.7e8, 0, 7.76, 8.99, 70.5, 356)
-# Of the process that fits trees: its interpreter and libraries, and per cell of the table.
+# Memory of the process that fits trees: interpreter and libraries, and bytes per cell.
 _TREE_PROCESS = 2.0e8
 _TREE_CELL = 40.0
-# Share of the plain matrix rate that a GPU reaches in training and sampling, and the seconds of a
-# step that is too small to reach it. Measured in benchmarks/engine.
+# Share of the plain matrix rate that a GPU reaches in training and sampling, and the minimum
+# seconds per step. Measured in benchmarks/engine.
 _GPU_EFFICIENCY = 0.45
 _GPU_STEP_SECONDS = 1.5e-3
 GPU_RATE = 3e14
 _GPU_PROBE_SIZE = 8192
 _GPU_PROBE_SECONDS = 0.1
-# What a further thread adds to the speed of a network that is large enough for it.
+# Speedup per additional thread of a network that is large enough for it.
 _THREAD_GAIN = 0.6
 # Stages in which the network runs.
 _NETWORK = ("training", "answering", "drawing")
@@ -45,7 +45,7 @@ _NETWORK = ("training", "answering", "drawing")
 
 @dataclass(frozen=True)
 class WorkPlan:
-    """What a run will do, counted.
+    """The amount of work of a run.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class WorkPlan:
         Counts of every stage, as many as :data:`PROBES` has constants for it.
     memory : tuple of float
         1 for the interpreter and its libraries; cells of the table; numbers of the coded table and
-        of the predictors of its regressions; numbers that the network keeps of a batch;
-        probabilities of all levels that are held at a time; drawn cells.
+        of the predictors of its regressions; numbers that the network stores per batch;
+        probabilities of all levels in memory at a time; drawn cells.
     cells : int
-        Of the table.
-    trees_beside : bool
-        Whether trees are fitted in a process of their own.
+        Cells of the table.
+        trees_beside : bool
+            Whether trees are fitted in a separate process.
     """
 
     stages: Mapping[str, tuple[float, ...]]
@@ -74,9 +74,9 @@ class Cost:
     Attributes
     ----------
     seconds : float
-        From reading the files on, if nothing else uses the cores that the process is granted.
+        Including reading the files, if nothing else uses the cores of the process.
     memory_bytes : float
-        Of main memory at the peak, with the interpreter and its libraries.
+        Peak of main memory, with the interpreter and its libraries.
     stages : mapping of str to float
         The seconds of every stage on one core.
     """
@@ -99,7 +99,7 @@ def estimate_cost(
     plan : WorkPlan
     threads : Threads
     device, dtype
-        Where and in which precision matrices are multiplied.
+        Device and precision of matrix products.
     """
     rate = matrix_rate(device, dtype) if device.type == "cuda" else None
     stages = stage_seconds(plan, probe_seconds(), rate)
@@ -115,7 +115,7 @@ def stage_seconds(plan: WorkPlan, probe: float, gpu_rate: float | None = None) -
     probe : float
         Seconds of :func:`~tabsoda._internal.machine_speed.probe_seconds`.
     gpu_rate : float, optional
-        Operations per second of large matrix products, where the network runs on a GPU.
+        Operations per second of large matrix products, if the network runs on a GPU.
     """
     seconds = {}
     for stage, counts in plan.stages.items():
@@ -130,9 +130,9 @@ def stage_seconds(plan: WorkPlan, probe: float, gpu_rate: float | None = None) -
 
 
 def wall_seconds(stages: Mapping[str, float], plan: WorkPlan, threads: Threads) -> dict[str, float]:
-    """Return how long each stage is waited for, with the threads there are; without reading.
+    """Return the elapsed time of each stage with the given threads, without reading.
 
-    Trees that are fitted beside the network are waited for only after the network has finished.
+    Trees fitted in a separate process only add the time after the network has finished.
     """
     waited = {stage: seconds for stage, seconds in stages.items() if stage != "reading"}
     network = threads.beside_trees if plan.trees_beside else threads.network
@@ -153,7 +153,7 @@ def matrix_rate(device: torch.device, dtype: torch.dtype = torch.float32) -> flo
     """Measure the operations per second of large matrix products on a device."""
     size = _GPU_PROBE_SIZE if device.type == "cuda" else 512
     left = torch.full((size, size), 0.5, device=device, dtype=dtype)
-    # The first product pays for loading the library.
+    # The first product includes loading the library.
     left @ left
     _wait(device)
     start, products = time.perf_counter(), 0

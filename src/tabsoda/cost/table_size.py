@@ -1,4 +1,4 @@
-"""The size of a table, as far as the work of a run depends on it."""
+"""The size of a table, for estimates of work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.table import CodedTable
 
 Floats = NDArray[np.float64]
-# A regression distinguishes at most so many levels of a nominal question.
+# Maximum number of levels of a nominal question in a regression.
 _MOST_INDICATORS = 15
 
 
@@ -33,7 +33,7 @@ def count_coordinates(columns: Sequence[Column]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TableSize:
-    """What the work depends on.
+    """The properties of a table that the work depends on.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class TableSize:
     levels : ndarray of float64, shape (n_columns,)
         0 for numbers.
     widths : ndarray of float64, shape (n_columns,)
-        Predictors that a column makes in a regression.
+        Number of predictors of a column in a regression.
     classes : ndarray of float64, shape (n_columns,)
         Linear predictors of a column's regression: one, or one per level of a nominal.
     """
@@ -102,7 +102,7 @@ class TableSize:
 
     @property
     def probabilities(self) -> float:
-        """Numbers per row where the probabilities of all levels of all columns are laid out."""
+        """Numbers per row of an array of the probabilities of all levels of all columns."""
         categorical = np.count_nonzero(self.levels)
         return float(categorical * max(self.levels.max(initial=1), 1))
 

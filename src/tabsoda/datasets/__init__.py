@@ -1,7 +1,4 @@
-"""Surveys to try things on: a generator with planted routing and known truth.
-
-Input: a size and a seed. Output: answers, skips, nonresponse and the rules behind them.
-"""
+"""Survey data: a generated survey with known truth, and loaders of published surveys."""
 
 from tabsoda.datasets.synthetic_survey import SyntheticSurvey, make_survey
 

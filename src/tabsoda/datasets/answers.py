@@ -1,7 +1,4 @@
-"""Answers that depend on each other: latent factors, and what a person of given factors says.
-
-Input: questions and a seed. Output: one column of numbers per question, for everybody.
-"""
+"""Generate correlated answers from latent factors."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ FloatArray = NDArray[np.float64]
 
 FACTORS = ("age", "male", "means", "health", "outlook", "thrill", "social")
 
-# Small enough to stay out of the way, large enough that ndtri is finite.
+# Small enough not to matter, large enough that ndtri is finite.
 _EDGE = 1e-9
-# Enough respondents to meet the shares of an unordered question within a point or two.
+# Enough respondents to match the shares of an unordered question within a point or two.
 _CALIBRATION_ROWS = 1000
 
 
@@ -41,16 +38,16 @@ def draw_answer(
     structure: np.random.Generator,
     noise: np.random.Generator,
 ) -> FloatArray:
-    """Return what everybody would answer: level positions or numbers, shape (n_rows,).
+    """Return the answers of all respondents: level positions or numbers, shape (n_rows,).
 
     Parameters
     ----------
     question : Question
     factors : ndarray, shape (n_rows, n_factors)
     structure : Generator
-        Draws what is not written down about the question; the same for all respondents.
+        Draws the unspecified parameters of the question; the same for all respondents.
     noise : Generator
-        Draws what is particular to each respondent.
+        Draws the noise of each respondent.
     """
     answer = question.answer
     if isinstance(answer, Choice) and not answer.ordered and len(answer.labels) > 2:
@@ -59,7 +56,7 @@ def draw_answer(
     if isinstance(answer, Number):
         return _number(answer, propensity)
     if not answer.ordered:
-        # The first answer, 'Yes', is the one that rises with the propensity.
+        # The first answer, 'Yes', becomes more likely as the propensity rises.
         return (propensity < ndtri(1.0 - answer.shares[0])).astype(np.float64)
     cutpoints = ndtri(np.cumsum(answer.shares)[:-1])
     return np.searchsorted(cutpoints, propensity).astype(np.float64)
@@ -72,7 +69,7 @@ def _propensity(
     structure: np.random.Generator,
     noise: np.random.Generator,
 ) -> FloatArray:
-    """Mix factors (linear, bent and crossed) with noise; mean 0, variance 1, shape (n_rows,)."""
+    """Mix factors (linear, quadratic, products) with noise; mean 0, variance 1, (n_rows,)."""
     weights = np.array([loads.get(name, 0.0) for name in FACTORS])
     drawn = structure.standard_normal(len(FACTORS))
     first, second = structure.choice(len(FACTORS), size=2, replace=False)
@@ -80,7 +77,7 @@ def _propensity(
     if not loads:
         weights = np.where(np.abs(drawn) > 0.6, drawn, 0.0)
     linear = _unit(factors @ weights) if weights.any() else np.zeros(factors.shape[0])
-    # Questions written down as (nearly) one factor stay that factor.
+    # Questions specified as (nearly) one factor stay that factor.
     curved = signal < 0.9
     bent = bend * (linear**2 - 1.0) + cross * factors[:, first] * factors[:, second]
     systematic = _unit(linear + curved * bent)

@@ -3,15 +3,14 @@
 The file cannot be shipped: users download it from SAMHSA (.dta, .sav, .tsv or .csv) and pass its
 path. The paper gives six domains and the number of variables of each kind, not the variables:
 :data:`VARIABLES` is our choice of 29 from the codebook that fits both. The subsets for the miner
-are chosen by rule: questionnaire variables (those that carry a special code and are neither
-imputation-revised, ``IR*`` and ``II*``, nor weights), their sections told by the first letters of
-the name, sections in turn.
+are chosen by rule: questionnaire variables (those with a special code that are neither
+imputation-revised, ``IR*`` and ``II*``, nor weights), sections by the first letters of the name,
+sections in turn.
 
-Codes that are no answer end in two digits and are preceded by nines up to the width of the
-variable: 85 bad data, 94 don't know, 97 refused, 98 blank; 91 never used, 93 not used in the
-period, 99 legitimate skip, and their logically assigned forms 81, 83 and 89, are skips. The width
-is that of the variable's largest value, so that 91 stands for an answer where codes have three
-digits. Labels in the file win over this rule.
+Missing codes end in two digits, preceded by nines up to the width of the variable: 85 bad data, 94
+don't know, 97 refused, 98 blank; 91 never used, 93 not used in the period, 99 legitimate skip, and
+their logically assigned forms 81, 83 and 89, are skips. The width is that of the variable's largest
+value, so that 91 is an answer if codes have three digits. Labels in the file have priority.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ if TYPE_CHECKING:
 
 _NUMBER, _NOMINAL, _ORDINAL = ColumnKind.CONTINUOUS, ColumnKind.NOMINAL, ColumnKind.ORDINAL
 
-# By domain: the names a variable has had in releases of the file, first that of 2021, and its kind.
+# By domain: the names of a variable in releases of the file, that of 2021 first, and its kind.
 VARIABLES: Mapping[str, Mapping[tuple[str, ...], ColumnKind]] = {
     "demographics": {
         ("IRSEX",): _NOMINAL,
         ("NEWRACE2",): _NOMINAL,
         ("IRMARIT",): _NOMINAL,
         ("CATAG6",): _ORDINAL,
-        # Its last level is "12 to 17 years old", which is no education.
+        # Its last level is "12 to 17 years old", which is not a level of education.
         ("EDUHIGHCAT",): _NOMINAL,
         ("INCOME",): _ORDINAL,
     },
@@ -99,7 +98,7 @@ _REASONS = {
 
 
 def nsduh_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
-    """Return the codes among distinct numbers that are no answer, and why.
+    """Return the missing codes among distinct numbers, and their reasons.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def nsduh_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
     """
     positive = [n for n in numbers if n > 0]
     whole = [int(n) for n in positive if n == int(n)]
-    # A variable with fractions, such as an index, carries no codes.
+    # A variable with fractions, such as an index, has no codes.
     width = len(str(max(whole))) if whole and len(whole) == len(positive) else 0
     if width < 2:
         return {}
@@ -131,20 +130,20 @@ def load_nsduh(
     path : path
         The public-use file of 2021: .dta, .sav, .tsv or .csv.
     subset : {"benchmark", 50, 100, 200}
-        The 29 :data:`VARIABLES`, or so many questionnaire variables for the miner; the smaller
+        The 29 :data:`VARIABLES`, or a number of questionnaire variables for the miner; the smaller
         sets are part of the larger ones.
     codebook : path, optional
-        A DDI codebook, to label what a text file does not.
+        A DDI codebook, for the labels that a text file lacks.
 
     Returns
     -------
     Survey
-        Its states know the codebook's skips; see
+        Its states include the codebook's skips; see
         :func:`tabsoda.datasets.path_study.load_path`.
     """
     if subset != "benchmark" and subset not in MINER_SIZES:
         raise InputError(
-            "There is no such subset of NSDUH",
+            "Unknown subset of NSDUH",
             found=repr(subset),
             expected="'benchmark', 50, 100 or 200",
         )

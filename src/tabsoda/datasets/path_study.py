@@ -8,9 +8,9 @@ variables. They are therefore chosen by rule: names ``R01_A<section><number>`` o
 ``R01R_A_AGECAT*``; kinds from labels and levels; sections in turn, each in questionnaire order,
 until the paper's 32 nominal, 24 ordinal and 1 continuous variables are found.
 
-Every negative value is no answer. Its label in the file says why; without one, -1 is a skip, -7
-refused, -8 don't know, -9 blank, and other codes (-4, -5, -97777, ...) any other reason. Long
-forms such as -99911, -99977, -99988 and -99999 are read as their last digit.
+Every negative value is a missing code. Its label in the file gives the reason; without one, -1 is a
+skip, -7 refused, -8 don't know, -9 blank, and other codes (-4, -5, -97777, ...) any other reason.
+Long forms such as -99911, -99977, -99988 and -99999 are read as their last digit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _REASONS = {1: Reason.SKIP, 7: Reason.REFUSED, 8: Reason.DONT_KNOW, 9: Reason.BL
 
 
 def path_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
-    """Return the codes among distinct numbers that are no answer, and why.
+    """Return the missing codes among distinct numbers, and their reasons.
 
     Examples
     --------
@@ -76,21 +76,21 @@ def load_path(
     path : path
         The wave 1 adult file: .sav, .dta, .tsv or .csv.
     subset : {"benchmark", 50, 100, 200}
-        The paper's imputation benchmark, or so many variables of the same sections for the miner;
+        The paper's imputation benchmark, or a number of variables of its sections for the miner;
         the smaller sets are part of the larger ones.
     codebook : path, optional
-        The study's DDI codebook: text files carry no labels, and without labels no variable is
+        The study's DDI codebook: text files have no labels, and without labels no variable is
         recognised as ordinal.
 
     Returns
     -------
     Survey
-        Its states know the codebook's skips. ``tabsoda.bench.methods.contract.without_skips`` gives
-        the table as the miner is to see it. Events say how many variables of each kind were found.
+        Its states include the codebook's skips; ``tabsoda.bench.methods.contract.without_skips``
+        returns the table for the miner. An event records the number of variables of each kind.
     """
     if subset != "benchmark" and subset not in MINER_SIZES:
         raise InputError(
-            "There is no such subset of PATH",
+            "Unknown subset of PATH",
             found=repr(subset),
             expected="'benchmark', 50, 100 or 200",
         )

@@ -1,7 +1,4 @@
-"""From a published survey file to a benchmark: which variables, and what their codes mean.
-
-Input: the file a user downloaded and the rules of one survey. Output: a Survey of chosen columns.
-"""
+"""Build a benchmark from a published survey file: choose variables and interpret codes."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
     from tabsoda.schema.hints import ColumnHints
     from tabsoda.survey import Survey
 
-# What the codes of a column that are no answer mean, given its distinct numbers.
+# Returns the missing codes of a column and their reasons, given its distinct numbers.
 CodeRule = Callable[[Sequence[float]], Mapping[Code, Reason]]
 
 
@@ -36,7 +33,7 @@ class Candidate:
 
 
 def read_published(path: str | Path, codebook: str | Path | None) -> RawTable:
-    """Read the file, its labels filled in from a DDI codebook where one is given."""
+    """Read the file, with labels filled in from a DDI codebook if given."""
     from tabsoda.reading.codebook import read_codebook
     from tabsoda.reading.files import read_file
 
@@ -70,7 +67,7 @@ def require(raw: RawTable, names: Iterable[str], survey: str) -> None:
 def describe_column(
     series: pl.Series, hints: ColumnHints, rule: CodeRule, kind: ColumnKind | None = None
 ) -> Column:
-    """Describe one variable: codes by label where there is one, else by the survey's rule.
+    """Describe one variable: codes by label if there is one, else by the survey's rule.
 
     Parameters
     ----------
@@ -78,7 +75,7 @@ def describe_column(
         As published.
     hints : ColumnHints
     rule : callable
-        Gives codes that are no answer from the numbers that occur or are labelled.
+        Returns the missing codes among the numbers that occur or are labelled.
     kind : ColumnKind, optional
         Known kind; without it the labels and levels decide.
     """
@@ -92,7 +89,7 @@ def describe_column(
         for code, text in hints.level_labels.items()
         if (reason := reason_from_label(text, declared=True)) is not None
     }
-    # Codes that are labelled but never occur are codes all the same, not levels.
+    # Codes that are labelled but never occur are still codes, not levels.
     labelled = [n for code in hints.level_labels if (n := as_number(code)) is not None]
     codes = {
         plain(code): labels.get(as_number(code), reason)
@@ -125,7 +122,7 @@ def choose(
     quotas : mapping of ColumnKind to int, or int
         How many of each kind, or of all; fewer where the file has fewer.
     required : iterable of str
-        Chosen before all others.
+        Chosen first.
 
     Returns
     -------
@@ -149,19 +146,24 @@ def choose(
 
 
 def build(raw: RawTable, columns: tuple[Column, ...], wanted: str) -> Survey:
-    """Read the chosen columns into a Survey, with an event that says what was chosen."""
+    """Read the chosen columns into a Survey, with an event that records the choice."""
     from tabsoda.reading.survey_reader import read_survey
     from tabsoda.schema.schema import Schema
 
     if not columns:
         raise InputError(
-            f"The file '{raw.source}' has none of the variables asked for",
+            f"The file '{raw.source}' has none of the requested variables",
             expected=wanted,
             next_step="Check that it is the right file; text files need a codebook for labels",
         )
     names = [column.name for column in columns]
     survey = read_survey(raw.frame.select(names), Schema(columns), unlisted="missing")
     kinds = [column.kind for column in columns]
-    counts = ", ".join(f"{kinds.count(kind)} {kind.value}" for kind in ColumnKind)
-    survey.events.add("read", "variables chosen", detail=f"{counts}; asked for: {wanted}")
+    survey.events.add(
+        "variables_chosen",
+        continuous=kinds.count(ColumnKind.CONTINUOUS),
+        nominal=kinds.count(ColumnKind.NOMINAL),
+        ordinal=kinds.count(ColumnKind.ORDINAL),
+        asked_for=wanted,
+    )
     return replace(survey, source=raw.source)

@@ -1,4 +1,4 @@
-"""How a question of the embedded survey is written down: its answers, and whom it is put to."""
+"""The specification of a question of the embedded survey: its answers and its routing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tabsoda.schema.column import Code, Column, ColumnKind, Reason
 from tabsoda.skips.rules import Condition
 
-# The codes the file uses where it spells a reason out; a blank cell stays blank.
+# The codes of reasons in the file; a blank cell has no code.
 SPECIAL_CODES: dict[Reason, int] = {Reason.SKIP: -1, Reason.DONT_KNOW: -8, Reason.REFUSED: -9}
 _SPECIAL_LABELS = {
     Reason.SKIP: "Legitimate skip",
@@ -32,12 +32,12 @@ class Choice:
     labels : tuple of str
         The answers; for ordered ones from low to high.
     shares : tuple of float
-        How often each is given, about.
+        Approximate share of each.
     ordered : bool
     first_code : int
         Code of the first answer.
     pulls : mapping of str to mapping of str to float
-        For an unordered question: which latent factors draw people to an answer.
+        For an unordered question: the latent factors that make an answer more likely.
     """
 
     labels: tuple[str, ...]
@@ -49,7 +49,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """A number: a count or a measurement, rounded to ``step`` and kept within bounds.
+    """A number: a count or a measurement, rounded to ``step`` and clipped to bounds.
 
     Attributes
     ----------
@@ -75,22 +75,22 @@ class Number:
 
 @dataclass(frozen=True)
 class Question:
-    """One question, whom it is put to, and what the answer depends on.
+    """One question, who is asked, and what the answer depends on.
 
     Attributes
     ----------
     name, label : str
     answer : Choice or Number
     skipped_if : tuple of tuple of Condition
-        Empty where everybody is asked.
+        Empty if all respondents are asked.
     universe : str
-        Whom it is put to, as a codebook would say it.
+        Who is asked, in the words of a codebook.
     loads : mapping of str to float
-        Latent factors the answer rises with; drawn at random where empty.
+        Latent factors the answer increases with; drawn at random if empty.
     signal : float
         Share of the answer's variance that the factors explain.
     sensitivity : float
-        Nonresponse relative to the survey's rate; 0 for what the register knows.
+        Nonresponse relative to the survey's rate; 0 for register data.
     """
 
     name: str

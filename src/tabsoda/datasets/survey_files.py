@@ -1,4 +1,4 @@
-"""The embedded survey as files on disk, the way a survey comes to a user."""
+"""Write the embedded survey to files, as users receive a survey."""
 
 from __future__ import annotations
 

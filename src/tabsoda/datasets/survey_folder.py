@@ -1,8 +1,4 @@
-"""Surveys kept as folders: values.parquet, schema.json and skip.parquet.
-
-Input: a folder. Output: a Survey, or a smaller table of some of its rows and questions that still
-has gates with their followers and questions of each kind.
-"""
+"""Read surveys stored as folders (values.parquet, schema.json, skip.parquet), and sample them."""
 
 from __future__ import annotations
 
@@ -25,24 +21,24 @@ if TYPE_CHECKING:
 
 _FILES = ("values.parquet", "schema.json", "skip.parquet")
 _VARIABLE = "TABSODA_SURVEYS"
-# A question that fewer than this many answered, or all in the same way, measures nothing.
+# A question with fewer answers, or with equal answers only, is not used.
 _FEWEST_ANSWERS = 50
 
 
 def surveys_folder(folder: Path | None = None) -> Path:
-    """Return the folder that holds survey folders: the one given, or that of TABSODA_SURVEYS."""
+    """Return the folder of survey folders: the one given, or that of TABSODA_SURVEYS."""
     chosen = folder or (Path(os.environ[_VARIABLE]) if os.environ.get(_VARIABLE) else None)
     if chosen is None or not chosen.is_dir():
         raise InputError(
-            "The folder with the surveys is not there",
+            "The folder with the surveys does not exist",
             found=str(chosen) if chosen else "none given",
-            next_step=f"Name it on the command line, or set {_VARIABLE}",
+            next_step=f"Give it on the command line, or set {_VARIABLE}",
         )
     return chosen
 
 
 def is_survey_folder(folder: Path) -> bool:
-    """Whether a folder holds a survey in this form."""
+    """Whether a folder contains a survey in this form."""
     return all((folder / name).is_file() for name in _FILES)
 
 
@@ -77,15 +73,14 @@ def sample_table(
 ) -> CodedTable:
     """Draw some rows and questions of a table.
 
-    Questions are drawn by turns from each kind, and a question brings its gates along where they
-    fit, so that a small table still routes. Questions that hardly anybody answered, or everybody
-    in the same way, are left out.
+    Questions are drawn from each kind in turn, each with its gates if they fit, so that a small
+    table still has routing. Questions with few answers, or with equal answers only, are left out.
 
     Parameters
     ----------
     table : CodedTable
     rows, columns : int, optional
-        At most this many; all where absent.
+        Maximum numbers; all if not given.
     seed : int
 
     Returns
@@ -134,7 +129,7 @@ def _choose_columns(
     for position in _by_turns(table, usable, seed):
         if len(chosen) >= columns:
             break
-        # The nearest gates come first: a chain of routing then stays whole from its end.
+        # The nearest gates come first, so that the end of a routing chain stays intact.
         gates = [int(g) for g in np.flatnonzero(followers[:, position])[::-1] if g not in chosen]
         room = columns - len(chosen) - (position not in chosen)
         chosen.update([position, *gates[: max(room, 0)]])
@@ -142,7 +137,7 @@ def _choose_columns(
 
 
 def _by_turns(table: CodedTable, usable: NDArray[np.bool_], seed: int) -> Iterator[int]:
-    """Yield the usable columns in random order, the kinds taking turns while they last."""
+    """Yield the usable columns in random order, alternating between kinds."""
     generator = numpy_generator(seed, "sample columns")
     order = [int(p) for p in generator.permutation(table.shape[1]) if usable[p]]
     queues = {kind: [p for p in order if table.columns[p].kind is kind] for kind in ColumnKind}

@@ -1,8 +1,4 @@
-"""A survey that never was, with everything known about it: answers, routing, nonresponse.
-
-Input: a size and a seed. Output: a :class:`SyntheticSurvey`. The demo, the tests and the
-benchmarks use it.
-"""
+"""Generate a survey whose true answers, routing and nonresponse are known."""
 
 from __future__ import annotations
 
@@ -30,14 +26,14 @@ from tabsoda.table import CodedTable
 if TYPE_CHECKING:
     import polars as pl
 
-# Known of everybody from the register; nonresponse may depend on them without being informative.
+# Register data, known for all; nonresponse may depend on them and still be MAR.
 _DRIVERS = ("AGE", "EDUC")
 _FIRST_BREAKOFF = 6
 
 
 @dataclass(frozen=True, eq=False)
 class SyntheticSurvey:
-    """A generated survey and its planted truth. Arrays have shape (n_rows, n_columns).
+    """A generated survey and its true values. Arrays have shape (n_rows, n_columns).
 
     Attributes
     ----------
@@ -46,21 +42,21 @@ class SyntheticSurvey:
         The answer of every cell that applies, before nonresponse; NaN at skips. Coded as in
         :class:`~tabsoda.table.CodedTable`.
     observed : ndarray of float64
-        What the file holds: with nonresponse, breakoff and answers given in spite of routing.
+        The values in the file: with nonresponse, breakoff and answers despite routing.
     skipped : ndarray of bool
-        Where the routing leads past a question, given the true answers.
+        Where the routing skips a question, given the true answers.
     violations : ndarray of bool
-        Skipped cells that were answered all the same.
+        Skipped cells that were answered anyway.
     breakoff : ndarray of bool
         Cells after the point where a respondent stopped.
     reasons : ndarray of uint8
-        Why a cell that applies is unanswered; see :class:`~tabsoda.states.CellStates`.
+        Why an applicable cell is unanswered; see :class:`~tabsoda.states.CellStates`.
     rules : RuleSet
         The routing, one rule for each routed question.
     weight : ndarray of float64, shape (n_rows,)
         A survey weight.
     spelled_out : tuple of Reason
-        The reasons that have a code of their own in the file.
+        The reasons that have their own code in the file.
 
     Examples
     --------
@@ -89,26 +85,28 @@ class SyntheticSurvey:
 
     @cached_property
     def table(self) -> CodedTable:
-        """The survey as a reader of the file sees it: only spelled-out reasons are known."""
+        """The survey as read from the file: only reasons with a code are known."""
         answered = ~np.isnan(self.observed)
-        told = np.isin(self.reasons, [reason_code(reason) for reason in self.spelled_out])
+        has_code = np.isin(self.reasons, [reason_code(reason) for reason in self.spelled_out])
         if Reason.SKIP in self.spelled_out:
             skips = self.skipped & ~answered
         else:
             skips = np.zeros_like(answered)
-        states = CellStates.from_masks(answered, skips, self.names, np.where(told, self.reasons, 0))
+        states = CellStates.from_masks(
+            answered, skips, self.names, np.where(has_code, self.reasons, 0)
+        )
         return CodedTable(self.columns, self.observed, states)
 
     @cached_property
     def true_table(self) -> CodedTable:
-        """The same answers with every reason known; an answer given in spite of routing stays."""
+        """The same answers with every reason known; answers given despite routing are kept."""
         answered = ~np.isnan(self.observed)
         states = CellStates.from_masks(answered, self.skipped & ~answered, self.names, self.reasons)
         return CodedTable(self.columns, self.observed, states)
 
     @cached_property
     def complete_table(self) -> CodedTable:
-        """Every true answer, and nothing else unanswered than what was skipped."""
+        """All true answers; only skipped cells are unanswered."""
         return CodedTable.from_values(self.columns, self.complete, self.skipped)
 
     def schema(self) -> Schema:
@@ -139,7 +137,7 @@ class SyntheticSurvey:
         return pl.DataFrame([*series, pl.Series("FINALWGT", self.weight)])
 
     def skip_frame(self) -> pl.DataFrame:
-        """Return the true skip mask as a polars frame of booleans, one column a question."""
+        """Return the true skip mask as a polars frame of booleans, one column per question."""
         import polars as pl
 
         mask = self.true_table.states.skipped
@@ -175,15 +173,15 @@ def make_survey(
         The same seed gives the same survey. A shorter questionnaire gives the same answers to the
         questions it keeps.
     nonresponse : float
-        About the share of applicable items left unanswered.
+        Approximate share of applicable items left unanswered.
     breakoff : float
-        Share of respondents who stop before the end.
+        Share of respondents who break off.
     violations : float
-        Share of skipped cells that are answered all the same.
+        Share of skipped cells that are answered anyway.
     spelled_out : tuple of Reason
         Reasons with a code in the file, among refused, don't know and skip; the others are blank.
     questionnaire_seed : int, optional
-        Fix it to interview other people (another ``seed``) with the same questionnaire.
+        Fix it to generate other respondents (another ``seed``) with the same questionnaire.
 
     Returns
     -------
@@ -199,7 +197,7 @@ def make_survey(
     questions = questionnaire(n_columns, form)
     columns = tuple(question.column(spelled_out) for question in questions)
     rules = _planted_rules(questions, columns)
-    answers = _everybody_answers(questions, n_rows, seed, form)
+    answers = _all_answers(questions, n_rows, seed, form)
     complete, skipped = _route(columns, rules, answers)
 
     names = [question.name for question in questions]
@@ -229,10 +227,10 @@ def make_survey(
     )
 
 
-def _everybody_answers(
+def _all_answers(
     questions: tuple[Question, ...], n_rows: int, seed: int, form: int
 ) -> NDArray[np.float64]:
-    """Answer every question for every respondent, asked or not; shape (n_rows, n_columns)."""
+    """Generate every answer of every respondent, asked or not; shape (n_rows, n_columns)."""
     factors = draw_factors(n_rows, numpy_generator(seed, "factors"))
     answers = np.empty((n_rows, len(questions)))
     for position, question in enumerate(questions):
@@ -246,7 +244,7 @@ def _everybody_answers(
 
 
 def _planted_rules(questions: tuple[Question, ...], columns: tuple[Column, ...]) -> RuleSet:
-    """Return the routing written down with the questions; it is true, hence approved."""
+    """Return the routing specified with the questions, as approved rules."""
     rules = (
         SkipRule(f"planted-{q.name}", q.name, q.skipped_if, status=RuleStatus.APPROVED)
         for q in questions
@@ -258,12 +256,12 @@ def _planted_rules(questions: tuple[Question, ...], columns: tuple[Column, ...])
 def _route(
     columns: tuple[Column, ...], rules: RuleSet, answers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Lead every respondent through the questionnaire; return the answers asked for, and skips."""
+    """Route every respondent through the questionnaire; return applicable answers and skips."""
     complete, skipped = answers.copy(), np.zeros(answers.shape, dtype=bool)
     positions = {column.name: position for position, column in enumerate(columns)}
 
     def holds(condition: Condition) -> NDArray[np.bool_]:
-        # Gates precede targets, so whether the gate itself was skipped is settled by now.
+        # Gates precede targets, so it is already known whether the gate itself was skipped.
         gate = positions[condition.column]
         states = np.where(skipped[:, gate], CellState.SKIPPED, CellState.ANSWERED).astype(np.uint8)
         nothing_missing = np.zeros_like(states)

@@ -12,13 +12,14 @@ from tabsoda._version import __version__
 from tabsoda.bench.held_out import ColumnErrors, ImputationMethod, hide_answers
 from tabsoda.diagnosis.verdicts import judge, summarise_verdicts
 from tabsoda.errors import InputError
+from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.events import EventLog
 from tabsoda.progress import Progress
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
 MOST_ROWS = 5000
-# What every other method is measured by.
+# The method that the others are compared with.
 REFERENCE = "mode"
 
 
@@ -32,7 +33,7 @@ def diagnose(
     progress: Progress | None = None,
     events: EventLog | None = None,
 ) -> dict[str, Any]:
-    """Progress per question how well methods predict hidden answers.
+    """Measure per question how well methods predict hidden answers.
 
     Each answered cell is hidden with the same probability. The questions that depend on a hidden
     gate are hidden with it; otherwise they would reveal its answer.
@@ -41,15 +42,15 @@ def diagnose(
     ----------
     table : CodedTable
     methods : mapping of str to ImputationMethod
-        By name; ``"mode"`` has to be among them, and comes first.
+        By name; must include ``"mode"``, which comes first.
     share : float
-        Of the answered cells to hide.
+        Share of the answered cells to hide.
     most_rows : int
-        A larger table is sampled.
+        Maximum number of rows; a larger table is sampled.
     seed : int
     progress : callable, optional
     events : EventLog, optional
-        Gets what was decided.
+        Receives the decisions.
 
     Returns
     -------
@@ -74,10 +75,8 @@ def diagnose(
     )
     truth, n_hidden = held.truth, int(held.hidden.sum())
     if truth.shape[0] < table.shape[0]:
-        detail = f"{most_rows:,} of {table.shape[0]:,} respondents; imputing all of them learns"
-        log.add("diagnose", "rows sampled", detail=f"{detail} from more")
-    detail = f"{n_hidden} of {int(truth.states.answered.sum())} answered cells"
-    log.add("diagnose", "answers hidden", detail=detail)
+        log.add("rows_sampled", rows=truth.shape[0], of_rows=table.shape[0])
+    log.add("answers_hidden", cells=n_hidden, of_cells=int(truth.states.answered.sum()))
     errors, seconds = held.run(methods, seed, progress)
     variables = [
         _variable(truth, position, {name: found[position] for name, found in errors.items()})
@@ -93,18 +92,18 @@ def diagnose(
         "methods": [{"name": name, "seconds": taken} for name, taken in seconds.items()],
         "variables": variables,
         "summary": summarise_verdicts(variables, list(methods)),
-        "events": log.to_dicts(),
+        "events": to_dicts_with_text(log),
     }
 
 
 def losses(errors: ColumnErrors) -> NDArray[np.float64]:
-    """Return the proper score of each hidden cell, which is averaged; shape (n_cells,).
+    """Return the proper score of each hidden cell, shape (n_cells,).
 
-    Accuracy is not a proper score: where nine in ten give the same answer, it cannot show that a
-    method knows who the tenth is. Nominal: the Brier score, halved. Ordinal: the ranked
-    probability score in levels. Numbers: the squared error in standard deviations. A method that
-    gives no probabilities is certain of its estimate, so its score is 1 where wrong, and the
-    number of levels off.
+    Accuracy is not a proper score: if nine in ten give the same answer, it cannot show whether a
+    method identifies the tenth. Nominal: the Brier score, halved. Ordinal: the ranked probability
+    score in levels. Numbers: the squared error in standard deviations. A method without
+    probabilities is treated as certain of its estimate: its score is 1 if wrong, or the number of
+    levels by which it is wrong.
     """
     column = errors.column
     if column.kind is ColumnKind.NOMINAL:
@@ -157,7 +156,7 @@ def _check(methods: Mapping[str, ImputationMethod], share: float) -> None:
         )
     if REFERENCE not in methods or len(methods) < 2:
         raise InputError(
-            "There is nothing to compare",
+            "There are not enough methods to compare",
             found=", ".join(methods) or "no methods",
             expected=f"'{REFERENCE}' and at least one more",
         )

@@ -1,4 +1,4 @@
-"""The picture of a diagnosis: every question's score relative to the mode's, by method."""
+"""Draw a diagnosis: every question's score relative to the mode's, by method."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tabsoda.report.page import page_asset, page_environment, page_policy
 
 _MOST_DRAWN, _MOST_LISTED = 150, 2000
 _WIDTH, _LABELS, _ROW, _TOP = 760, 190, 20, 26
-# Beyond this a dot stands at the edge: three times the mode's error is bad enough to see.
+# Larger relative errors are drawn at the edge.
 _FARTHEST = 2.0
-# The mode itself is the line; five more methods have colours and shapes.
+# The mode is the line at 1; up to five other methods have colours and shapes.
 _MOST_METHODS = 6
 
 
@@ -23,7 +23,7 @@ def render_diagnosis(found: dict[str, Any], source: str = "") -> str:
     Parameters
     ----------
     found : dict
-        As :func:`tabsoda.diagnosis.diagnosing.diagnose` gives it.
+        The result of :func:`tabsoda.diagnosis.diagnosing.diagnose`.
     source : str
         The file's name.
     """

@@ -1,4 +1,4 @@
-"""From scores to advice: which questions the other answers predict, and how well."""
+"""Turn scores into verdicts: which questions the other answers predict, and how well."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabsoda.bench.held_out import clearly_lower
 
 OURS = "tabsoda"
-# Fewer hidden answers are too few to judge.
+# Minimum number of hidden answers for a verdict.
 FEWEST_CELLS = 20
 _NAMED = 6
 
@@ -24,14 +24,14 @@ ADVICE = {
         " carry no association with other questions"
     ),
     "too few": f"fewer than {FEWEST_CELLS} answers could be hidden: too few to judge",
-    "constant": "everybody gave the same answer",
+    "constant": "all respondents gave the same answer",
 }
 
 
 def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, Any]:
     """Judge one question.
 
-    The method judged is TabSODA, or the last one where it is not among them. It is clearly better
+    The verdict is on TabSODA, or on the last method if it is not included. It is clearly better
     than another where the 95 % interval of the mean difference over the hidden cells is below
     zero.
 
@@ -45,7 +45,7 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
     Returns
     -------
     dict
-        ``verdict``, ``advice``, ``best`` (the method with the lowest score; None of too few).
+        ``verdict``, ``advice``, ``best`` (the method with the lowest score; None if too few).
 
     Examples
     --------

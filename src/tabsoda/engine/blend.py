@@ -18,8 +18,8 @@ from tabsoda.engine.calibrate import fit_temperatures, tempered
 from tabsoda.engine.predictor import CellAnswers, Mask, UsualShares, Values
 from tabsoda.events import EventLog
 
-# A question's share is shrunk towards that of its kind, and that towards the usual one: a few
-# hundred held-out answers cannot tell a fifth from a third.
+# A question's share is shrunk towards the share of its kind, and that towards the usual share: a
+# few hundred held-out answers cannot distinguish a fifth from a third.
 _SHARE_CELLS = 100.0
 _KIND_CELLS = 300.0
 
@@ -30,12 +30,12 @@ class HeldOutCells(NamedTuple):
     Attributes
     ----------
     level_columns : ndarray of int64, shape (N,)
-        Which of the categorical columns each cell is in.
+        The categorical column of each cell.
     levels : ndarray of int64, shape (N,)
         The true answers.
     level_weights : ndarray of float64, shape (N,)
-        Of the rows.
-    number_columns : ndarray of int64, shape (M,)
+        Weights of the rows.
+        number_columns : ndarray of int64, shape (M,)
     numbers : ndarray of float64, shape (M,)
         The true answers, in standard deviations from the mean.
     number_weights : ndarray of float64, shape (M,)
@@ -50,7 +50,7 @@ class HeldOutCells(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """What one predictor says of the held-out cells.
+    """One predictor's answers for the held-out cells.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Blend:
     Attributes
     ----------
     level_shares : ndarray of float64, shape (P - 1, n_categorical)
-        Of every predictor but the first, against those before it together.
+        Share of every predictor but the first, relative to the blend of those before it.
     number_shares : ndarray of float64, shape (P - 1, n_numbers)
     temperatures : ndarray of float64, shape (n_categorical,)
         Above 1 flattens, below 1 sharpens.
@@ -96,15 +96,15 @@ class Blend:
             np.ones(ordered.size),
         )
 
-    def apply(self, said: Sequence[CellAnswers]) -> CellAnswers:
+    def apply(self, answers: Sequence[CellAnswers]) -> CellAnswers:
         """Mix the predictors' answers, and calibrate."""
-        mixed = said[0]
+        mixed = answers[0]
         for other, levels, numbers in zip(
-            said[1:], self.level_shares, self.number_shares, strict=True
+            answers[1:], self.level_shares, self.number_shares, strict=True
         ):
             mixed = mix(mixed, other, levels, numbers)
         probabilities = tempered(mixed.probabilities, self.temperatures)
-        return CellAnswers(probabilities, mixed.numbers, said[0].bins)
+        return CellAnswers(probabilities, mixed.numbers, answers[0].bins)
 
 
 def mix(
@@ -126,23 +126,23 @@ def mix(
     )
 
 
-def without_abstentions(said: Sequence[CellAnswers]) -> list[CellAnswers]:
-    """Let the next predictor speak in the cells on which the first one abstains."""
-    first = said[0]
-    if first.abstains is None or len(said) < 2:
-        return list(said)
+def without_abstentions(answers: Sequence[CellAnswers]) -> list[CellAnswers]:
+    """Replace the first predictor's answers by the second's in cells where the first abstains."""
+    first = answers[0]
+    if first.abstains is None or len(answers) < 2:
+        return list(answers)
     n_categorical = first.probabilities.shape[1]
     levels, numbers = first.abstains[:, :n_categorical], first.abstains[:, n_categorical:]
-    spoken_for = CellAnswers(
-        np.where(levels[..., None], said[1].probabilities, first.probabilities),
-        np.where(numbers, said[1].numbers, first.numbers),
+    replaced = CellAnswers(
+        np.where(levels[..., None], answers[1].probabilities, first.probabilities),
+        np.where(numbers, answers[1].numbers, first.numbers),
         first.bins,
     )
-    return [spoken_for, *said[1:]]
+    return [replaced, *answers[1:]]
 
 
 def fit_blend(
-    said: Sequence[Prediction],
+    predictions: Sequence[Prediction],
     names: Sequence[str],
     usual: Sequence[UsualShares],
     truth: HeldOutCells,
@@ -154,18 +154,18 @@ def fit_blend(
 
     Parameters
     ----------
-    said : sequence of Prediction
-        Of every predictor.
-    names, usual : sequence
-        Of every predictor.
+    predictions : sequence of Prediction
+        One per predictor.
+        names, usual : sequence
+            One per predictor.
     truth : HeldOutCells
     ordered : ndarray of bool, shape (n_categorical,)
     n_numbers : int
     events : EventLog
     """
-    mixed = said[0]
+    mixed = predictions[0]
     blend = Blend.usual(usual[1:], ordered, n_numbers)
-    for number, other in enumerate(said[1:]):
+    for number, other in enumerate(predictions[1:]):
         levels = _level_shares(mixed, other, truth, ordered, usual[number + 1])
         numbers = _number_shares(mixed, other, truth, n_numbers, usual[number + 1].numbers)
         share = levels[truth.level_columns, None]
@@ -185,13 +185,17 @@ def fit_blend(
 def _log_shares(
     name: str, level_share: Values, number_share: Values, ordered: Mask, events: EventLog
 ) -> None:
-    shares = {
-        "nominals": level_share[~ordered],
-        "ordinals": level_share[ordered],
-        "numbers": number_share,
-    }
-    means = [f"{share.mean():.2f} of {kind}" for kind, share in shares.items() if share.size]
-    events.add("train", f"{name} blended in", detail="on average " + ", ".join(means))
+    events.add(
+        "predictor_blended_in",
+        predictor=name,
+        nominals=_mean(level_share[~ordered]),
+        ordinals=_mean(level_share[ordered]),
+        numbers=_mean(number_share),
+    )
+
+
+def _mean(shares: Values) -> float | None:
+    return float(shares.mean()) if shares.size else None
 
 
 def _level_shares(
@@ -234,7 +238,7 @@ def _number_shares(
     gains, lengths = by_column(gain), by_column(length)
     pull = _SHARE_CELLS * lengths / cells
     above, below = gains + pull * common, lengths + pull
-    # Numbers without held-out cells, or on which both agree, have the share of all numbers.
+    # Numbers without held-out cells, or on which both agree, get the share of all numbers.
     own = [_ratio(above[j], below[j], common) for j in range(n_numbers)]
     return np.clip(own, 0.0, 1.0)
 

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 Values = NDArray[np.float64]
 
 _FLOOR = 1e-12
-# A column's own temperature is shrunk as if it had this many more cells with the common one.
+# Shrinkage of a column's temperature: as if this many more cells had the common temperature.
 _SHRINKAGE = 200.0
 _LOG_TEMPERATURE = 1.5
 
@@ -34,18 +34,18 @@ def fit_temperatures(
     weights: Values,
     n_columns: int,
 ) -> Values:
-    """Return one temperature per column, shrunk towards that of all columns where cells are few.
+    """Return one temperature per column, shrunk towards the common one.
 
     Parameters
     ----------
     probabilities : ndarray of float64, shape (N, max_levels)
-        Of held-out cells.
+        Predictions for the held-out cells.
     levels : ndarray of int64, shape (N,)
         Their true answers.
     columns : ndarray of int64, shape (N,)
-        The categorical column that each cell is in.
+        The categorical column of each cell.
     weights : ndarray of float64, shape (N,)
-        How much each cell counts.
+        Weights of the cells.
     n_columns : int
 
     Returns

@@ -1,4 +1,4 @@
-"""The trained network of an unfinished fit, so that the next start does not train it again."""
+"""Checkpoint of the trained network, so that a restarted fit does not train it again."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from tabsoda._version import __version__
 from tabsoda.engine.network.network import Network
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.training_table import TrainingTable
-from tabsoda.events import Event, EventLog
-
-_NOT_USED = "trained network not used"
+from tabsoda.events import EventLog
 
 
 class NetworkCheckpoint:
-    """A folder that holds the network of one run.
+    """A folder with the network of one run.
 
     Parameters
     ----------
@@ -48,7 +46,7 @@ class NetworkCheckpoint:
         self._run = digest.hexdigest()
 
     def save(self, network: Network, history: list[dict[str, Any]], events: EventLog) -> None:
-        """Write a trained network; the file appears in one step."""
+        """Write a trained network atomically."""
         arrays, _ = network.to_state()
         content = {"run": self._run, "history": history, "events": events.to_dicts()}
         with atomic_path(self._file) as temporary:
@@ -64,16 +62,15 @@ class NetworkCheckpoint:
             with safe_open(self._file, framework="numpy") as file:
                 content = json.loads((file.metadata() or {}).get("state", "{}"))
         except (SafetensorError, OSError, json.JSONDecodeError):
-            events.add("train", _NOT_USED, detail="its file cannot be read")
+            events.add("unreadable_network_not_used")
             return None
         if content.get("run") != self._run:
-            reason = "it belongs to another table, other settings or another seed"
-            events.add("train", _NOT_USED, detail=reason)
+            events.add("network_of_other_run_not_used")
             return None
         network = Network.from_state(
             load_file(self._file), self._training.codec, self._settings, self._seed, device
         )
         # The events of the first start replace those that this start has logged again.
-        events.events[:] = [Event(**event) for event in content["events"]]
-        events.add("train", "resumed", detail="after the training of the network")
+        events.events[:] = EventLog.from_dicts(content["events"])
+        events.add("training_resumed_after_network")
         return network, content["history"]

@@ -26,7 +26,7 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class AnswerCodec:
-    """The modelled columns of a table, and what is known of their answers.
+    """The modelled columns of a table, and the coding of their answers.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class AnswerCodec:
     level_counts : ndarray of int64, shape (n_categorical, max_levels)
         Visible answers per level, 0 in the padding.
     bins : NumberBins
-        Of the numbers.
-    scores : ContinuousCoder
+        Bins of the numbers.
+        scores : ContinuousCoder
         Normal scores of the numbers.
     constants : ndarray of float64, shape (d,)
-        What missing cells of a column that is not modelled get; NaN: they stay missing.
+        Value for missing cells of a column that is not modelled; NaN: they stay missing.
 
     Examples
     --------
@@ -70,13 +70,13 @@ class AnswerCodec:
 
     @classmethod
     def fit(cls, table: CodedTable, visible: NDArray[np.bool_], events: EventLog) -> AnswerCodec:
-        """Learn from the visible cells.
+        """Fit to the visible cells.
 
         Parameters
         ----------
         table : CodedTable
         visible : ndarray of bool, shape (n, d)
-            Answered cells that may be learned from.
+            Answered cells that may be used.
         events : EventLog
         """
         check_visible(table, visible)
@@ -89,7 +89,7 @@ class AnswerCodec:
         numbers = np.flatnonzero(is_number & passed.modelled)
         scores = ContinuousCoder.fit(values[:, numbers], visible[:, numbers], "normal_score")
         for position in numbers[scores.whole]:
-            events.add("encode", "whole numbers are kept whole", column=table.names[position])
+            events.add("whole_numbers_kept_whole", column=table.names[position])
         kinds = [table.columns[position].kind for position in categorical]
         return cls(
             table.names,
@@ -117,11 +117,11 @@ class AnswerCodec:
 
     @property
     def max_levels(self) -> int:
-        """Most levels of a modelled column; at least 1."""
+        """Largest number of levels of a modelled column; at least 1."""
         return max(int(self.n_levels[self.categorical].max(initial=1)), 1)
 
     def check(self, table: CodedTable) -> None:
-        """Raise if an answer of a table is a level that was not known in the fit."""
+        """Raise if a table contains a level that was unknown in the fit."""
         check_levels(table.values, table.states.answered, self.n_levels, self.names)
 
     def clipped(self, table: CodedTable) -> NDArray[np.int64]:
@@ -143,7 +143,7 @@ class AnswerCodec:
 
     @classmethod
     def from_state(cls, arrays: dict[str, NDArray[Any]], content: dict[str, Any]) -> AnswerCodec:
-        """Rebuild from :meth:`to_state`; InputError where parts are missing or do not fit."""
+        """Rebuild from :meth:`to_state`; InputError if parts are missing or inconsistent."""
         try:
             bins = NumberBins(**{i.name: arrays[f"bins.{i.name}"] for i in fields(NumberBins)})
             scores = ContinuousCoder("normal_score", *(arrays[f"scores.{n}"] for n in _SCORES))
@@ -161,12 +161,12 @@ class AnswerCodec:
             len(names) == codec.n_levels.size == codec.constants.size
             and codec.ordered.shape == codec.categorical.shape
             and codec.level_counts.shape[0] == codec.categorical.size
-            and scores.mean.shape == (n_numbers,)
+            and all(getattr(scores, name).shape[0] == n_numbers for name in _SCORES)
             and all(getattr(bins, item.name).shape[0] == n_numbers for item in fields(NumberBins))
         )
         if not fits:
             raise InputError(
-                "The parts of the saved coding of answers do not fit together",
+                "The parts of the saved coding of answers are inconsistent",
                 found=f"{len(names)} columns, {codec.modelled.size} modelled",
                 next_step="Save the model again, or load another one",
             )

@@ -27,7 +27,7 @@ class Drawer:
     ----------
     network : Network
     regressions : ChainedRegressions or None
-        Without any, draws are those of the network.
+        If None, the draws of the network are used.
     settings : EngineSettings
     seed : int
     """
@@ -43,10 +43,10 @@ class Drawer:
         Parameters
         ----------
         table : CodedTable
-            Only rows with something to draw.
+            Only rows with missing cells.
         row_keys : ndarray of int64, shape (n,)
         number : int
-            Which draw, from 1.
+            Number of the draw, from 1.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """``DefaultEngine``: fit a coded table, estimate and draw its missing cells.
 
-Needs torch, numpy, scipy and scikit-learn alone.
+Needs only torch, numpy, scipy and scikit-learn.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.progress import Progress
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.chosen_threads import log_threads
 from tabsoda.torch_runtime.devices import resolve_device
 from tabsoda.torch_runtime.memory import enough_memory
 
@@ -49,7 +50,7 @@ class DefaultEngine:
     device : torch.device
     codec : AnswerCodec
     ensemble : Ensemble or None
-        None where there was nothing to learn.
+        None if no column can be modelled.
     drawer : Drawer or None
     history : list of dict
     events : EventLog
@@ -93,7 +94,7 @@ class DefaultEngine:
         draws: bool = True,
         progress: Progress | None = None,
     ) -> DefaultEngine:
-        """Learn from a table.
+        """Fit to a table.
 
         Parameters
         ----------
@@ -104,10 +105,10 @@ class DefaultEngine:
         row_weights : ndarray, shape (n_rows,), optional
             Sampling weights in the loss.
         checkpoint : Path, optional
-            A folder for the trained network; a run of the same table, settings and seed goes on
-            from there.
+            A folder for the trained network; a run with the same table, settings and seed
+            continues from there.
         draws : bool
-            Whether draws will be asked for. Without, the regressions for draws are not fitted, and
+            Whether draws will be made. If False, the regressions for draws are not fitted, and
             draws come from the network alone.
         progress : callable, optional
             Called as ``progress(done, total, what)``.
@@ -116,7 +117,7 @@ class DefaultEngine:
         check_table(table)
         chosen = resolve_device(device, events)
         threads = planned_threads(settings, table.columns, table.shape[0], chosen)
-        events.add("train", "threads chosen", detail=str(threads))
+        log_threads(threads, events, imputing=False)
         with worker_threads(threads.network), enough_memory():
             fitted = fit_engine(
                 table,
@@ -190,24 +191,25 @@ class DefaultEngine:
     ) -> ImputedCells:
         """Estimate every missing cell, and draw it ``n_draws`` times.
 
-        A row's result depends on the row alone: not on the others, their order or their number.
+        A row's result depends only on the row, not on the others, their order or their number.
         Equal rows are numbered by their order of appearance within one call, so equal rows imputed
         in separate calls get equal draws: impute a table in one call, or give keys.
 
         Parameters
         ----------
         table : CodedTable
-            Of the columns the engine was fitted on; may hold new rows.
+            Must have the columns the engine was fitted on; may contain new rows.
         n_draws : int
         progress : callable, optional
         events : EventLog, optional
-            Gets what had to be decided about this table's rows.
+            Receives decisions about this table's rows.
         whole_numbers : bool
             Point estimates of columns whose answers were all whole are rounded.
         keys : ndarray of int64, shape (n_rows,), optional
             As in :meth:`draw`.
         keep : Keep
-            Called for the point estimate and every draw; may return what an earlier run kept.
+            Called for the point estimate and every draw; may return stored results of an earlier
+            run.
 
         Returns
         -------
@@ -226,7 +228,7 @@ class DefaultEngine:
         part, part_keys = table.rows(open_rows), keys[open_rows]
         place = np.full(table.shape[0], -1)
         place[open_rows] = np.arange(open_rows.size)
-        # Rows whose only missing cells belong to constant columns are not among the open ones.
+        # Rows whose only missing cells are in constant columns need no prediction.
         is_open = place[rows] >= 0
 
         def read(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -234,7 +236,7 @@ class DefaultEngine:
             result[is_open] = values[place[rows[is_open]], positions[is_open]]
             return result
 
-        def tell(done: int, what: str) -> None:
+        def update(done: int, what: str) -> None:
             if progress is not None:
                 progress(round(1000 * done / (1 + n_draws)), 1000, what)
 
@@ -247,17 +249,17 @@ class DefaultEngine:
 
         with self._computing(table, events):
             mode, median = keep("point", points)
-            tell(1, "point estimate")
+            update(1, "point estimate")
             draws = np.empty((n_draws, rows.size))
             for number in range(1, n_draws + 1):
                 draws[number - 1] = keep(f"draw {number}", partial(drawn, number))
-                tell(1 + number, f"draw {number} of {n_draws}")
+                update(1 + number, f"draw {number} of {n_draws}")
         return ImputedCells(rows, positions, draws, mode, median)
 
     def draw(
         self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Draw every missing cell once; for those who complete a table step by step.
+        """Draw every missing cell once.
 
         Parameters
         ----------
@@ -318,10 +320,10 @@ class DefaultEngine:
         with self._computing(table):
             for start in range(0, open_rows.size, size):
                 rows = open_rows[start : start + size]
-                said = self.ensemble.answers(table.rows(rows), missing[rows]).probabilities
+                predicted = self.ensemble.answers(table.rows(rows), missing[rows]).probabilities
                 for place, (position, own) in enumerate(found.items()):
                     asked = missing[rows, position]
-                    own[rows[asked]] = said[asked, place, : own.shape[1]]
+                    own[rows[asked]] = predicted[asked, place, : own.shape[1]]
         return found
 
     def _check(self, table: CodedTable, events: EventLog | None = None) -> None:
@@ -333,9 +335,9 @@ class DefaultEngine:
 
     @contextmanager
     def _computing(self, table: CodedTable, events: EventLog | None = None) -> Iterator[None]:
-        """Choose threads for a table, and turn a failed allocation into advice."""
+        """Set the number of threads, and convert a failed allocation into an error with advice."""
         threads = planned_threads(self.settings, self.columns, table.shape[0], self.device)
         if events is not None:
-            events.add("impute", "threads chosen", detail=str(threads))
+            log_threads(threads, events, imputing=True)
         with worker_threads(threads.network), enough_memory():
             yield

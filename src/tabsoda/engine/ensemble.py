@@ -1,4 +1,4 @@
-"""All predictors together: their answers, blended and decoded to one value per cell."""
+"""The ensemble of predictors: their answers, blended and decoded to one value per cell."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tabsoda.engine.training_table import TrainingTable
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
 
-# Enough held-out answers to choose a blend by; more would only take memory and time.
+# Enough held-out answers to choose a blend; more would only take memory and time.
 _MAX_BLEND_ROWS = 20_000
-# Only the held-out cells of a block are kept: all its probabilities take much memory.
+# Only the held-out cells of a block are stored: all its probabilities need much memory.
 _BLOCK_ROWS = 2048
 
 
@@ -52,16 +52,16 @@ class Ensemble:
         usual = [one.usual for one in predictors]
         blend = Blend.usual(usual[1:], codec.ordered, codec.numbers.size)
         plain = cls(codec, tuple(predictors), blend)
-        truth, said = plain.held_out(training)
+        truth, predictions = plain.held_out(training)
         if not (truth.levels.size or truth.numbers.size):
             return plain
         names = [one.name for one in predictors]
         n_numbers = codec.numbers.size
-        blend = fit_blend(said, names, usual, truth, codec.ordered, n_numbers, events)
+        blend = fit_blend(predictions, names, usual, truth, codec.ordered, n_numbers, events)
         return cls(codec, tuple(predictors), blend)
 
     def held_out(self, training: TrainingTable) -> tuple[HeldOutCells, list[Prediction]]:
-        """Return the held-out answers of a table, and what every predictor says of them."""
+        """Return the held-out answers of a table, and every predictor's predictions of them."""
         codec = self.codec
         # Rows are in the order of their keys, so that the first ones are a random sample.
         rows = np.flatnonzero(training.held_out[:, codec.modelled].any(axis=1))[:_MAX_BLEND_ROWS]
@@ -83,22 +83,22 @@ class Ensemble:
             block = slice(start, start + _BLOCK_ROWS)
             of_levels = np.nonzero(held_out[block][:, codec.categorical])
             of_numbers = np.nonzero(held_out[block][:, codec.numbers])
-            said = self.all_answers(training.shown.rows(rows[block]), held_out[block])
-            for own, one in zip(found, said, strict=True):
+            answers = self.all_answers(training.shown.rows(rows[block]), held_out[block])
+            for own, one in zip(found, answers, strict=True):
                 own.append(Prediction(one.probabilities[of_levels], one.numbers[of_numbers]))
         empty = Prediction(np.empty((0, codec.max_levels)), np.empty(0))
-        said_of_cells = [
+        predictions = [
             Prediction(*(np.concatenate(parts) for parts in zip(empty, *own, strict=True)))
             for own in found
         ]
-        return truth, said_of_cells
+        return truth, predictions
 
     def answers(self, table: CodedTable, cells: Mask) -> CellAnswers:
-        """Return the blended answers for the cells asked for; shapes as in CellAnswers."""
+        """Return the blended answers for the given cells; shapes as in CellAnswers."""
         return self.blend.apply(self.all_answers(table, cells))
 
     def all_answers(self, table: CodedTable, cells: Mask) -> list[CellAnswers]:
-        """Return what every predictor says."""
+        """Return the answers of every predictor."""
         network = self.predictors[0].answers(table, cells, None)
         others = [one.answers(table, cells, network) for one in self.predictors[1:]]
         return without_abstentions([network, *others])
@@ -132,7 +132,7 @@ class Ensemble:
             ``"mode"``: levels by mode, numbers by expectation. ``"median"``: nominals by mode,
             ordinals and numbers by median.
         cells : ndarray of bool, shape (n, d)
-            The cells asked for.
+            The cells to estimate.
         whole_numbers : bool
             Round the expectations of columns whose visible answers were all whole.
         """
@@ -142,7 +142,7 @@ class Ensemble:
             levels = answers.probabilities.argmax(axis=2)
             if rule == "median":
                 cumulated = answers.probabilities.cumsum(axis=2)
-                # The first level that half of the probability reaches, rounding aside.
+                # The first level whose cumulative probability reaches a half, up to rounding.
                 middle = (cumulated < 0.5 - 1e-9).sum(axis=2)
                 levels = np.where(codec.ordered, middle, levels)
             values[:, codec.categorical] = levels

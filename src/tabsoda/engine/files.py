@@ -21,7 +21,7 @@ from tabsoda.engine.regressions.chained_regressions import ChainedRegressions
 from tabsoda.engine.regressions.regressions import Regressions
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.trees.trees import Trees
-from tabsoda.events import Event, EventLog
+from tabsoda.events import EventLog
 from tabsoda.model_folder import column_content, column_from, read_model, readable, write_model
 from tabsoda.schema.column import Column
 from tabsoda.torch_runtime.devices import resolve_device
@@ -32,7 +32,7 @@ _DRAWS = "draw_regressions"
 
 
 def save_engine(engine: DefaultEngine, folder: Path) -> None:
-    """Write an engine to a folder, which is made where it does not exist."""
+    """Write an engine to a folder, which is created if it does not exist."""
     arrays, state = engine_state(engine)
     content = {
         "seed": engine.seed,
@@ -58,7 +58,7 @@ def load_engine(folder: Path, device: str = "auto") -> DefaultEngine:
             int(content["seed"]),
             resolve_device(device),
             content["history"],
-            EventLog([Event(**event) for event in content["events"]]),
+            EventLog.from_dicts(content["events"]),
         )
 
 
@@ -90,7 +90,7 @@ def engine_from_state(
     history: list[dict[str, Any]],
     events: EventLog,
 ) -> DefaultEngine:
-    """Rebuild an engine; raises where parts are missing or do not fit together."""
+    """Rebuild an engine; raises if parts are missing or inconsistent."""
     codec = AnswerCodec.from_state(_part(arrays, "codec"), content["codec"])
     if tuple(column.name for column in columns) != codec.names:
         raise ValueError("the columns do not fit the coding of answers")

@@ -1,4 +1,4 @@
-"""Fit the default engine to a table: network and trees side by side, then regressions and blend."""
+"""Fits the default engine: network and trees in parallel, then regressions and blend."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from tabsoda.torch_runtime.fit_progress import FitProgress
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit finds.
+    """The result of a fit.
 
     Attributes
     ----------
     training : TrainingTable
     ensemble : Ensemble or None
-        None where no column has two different answers.
+        None if no column has two different answers.
     drawer : Drawer or None
     history : list of dict
         One entry per network.
@@ -70,10 +70,10 @@ def fit_engine(
     share = settings.training.held_out_share
     training = TrainingTable.build(table, share, seed, events, weights)
     if not training.codec.modelled.size:
-        events.add("train", "nothing to train", detail="no column has two different answers")
+        events.add("nothing_to_train")
         return Fitted(training)
     if not training.held_out[:, training.codec.modelled].any():
-        events.add("train", "training loss watched", detail="no answer could be held out")
+        events.add("training_loss_watched")
     _log_unresolved_gates(training, events)
     stages = FitProgress(progress, fit_shares(table, settings, threads, device, draws=draws))
     background = BackgroundTreeFit(training, settings.trees.effort, seed, threads, device, events)
@@ -93,8 +93,7 @@ def fit_engine(
         if draws and settings.draws.method == "refitted":
             for_draws = regressions.for_draws(stages.stage("regressing"))
     if for_draws is None and settings.draws.method == "refitted":
-        detail = "draws were not asked for; any would come from the network alone"
-        events.add("train", "no regressions for draws", detail=detail)
+        events.add("draw_regressions_not_fitted")
     ensemble = Ensemble.fit(training, predictors, events)
     return Fitted(training, ensemble, Drawer(network, for_draws, settings, seed), tuple(history))
 
@@ -108,10 +107,10 @@ def _network(
     checkpoint: Path | None,
     progress: Progress,
 ) -> tuple[Network, list[dict[str, Any]]]:
-    """Train the network, or read it where an earlier start of the same run has trained it."""
+    """Train the network, or load the one that an earlier start of the same run trained."""
     if checkpoint is None:
         return Network.fit(training, settings, seed, device, events, progress)
-    # Its file format is the one thing here that needs more than torch and scikit-learn.
+    # Imported here because the file format needs more than torch and scikit-learn.
     from tabsoda.engine.checkpoint import NetworkCheckpoint
 
     kept = NetworkCheckpoint(checkpoint, training, settings, seed)
@@ -130,7 +129,7 @@ def _regression_fit(
     draws: bool,
     events: EventLog,
 ) -> RegressionFit | None:
-    """Prepare the regressions; None where none are wanted."""
+    """Prepare the regressions; None if the settings ask for none."""
     wanted = settings.regressions
     if not (wanted.point_sets or (draws and settings.draws.method == "refitted")):
         return None
@@ -151,9 +150,4 @@ def _log_unresolved_gates(training: TrainingTable, events: EventLog) -> None:
     """Log the gates that are estimated without their followers."""
     gates = training.followers.any(axis=1) & training.whole.states.missing.any(axis=0)
     for gate in np.flatnonzero(gates):
-        events.add(
-            "train",
-            "gate estimated without its followers",
-            column=training.whole.names[gate],
-            detail="where it is missing, so are they, whether or not they were asked",
-        )
+        events.add("gate_estimated_without_followers", column=training.whole.names[gate])

@@ -1,7 +1,7 @@
-"""Numbers as bins of their ranks, so that a network can say how probable every range of them is.
+"""Numbers as bins of their ranks, so that a network can predict the distribution of a number.
 
-Input: the visible answers of continuous columns. Output: bins that heavy tails, zeros and counts
-cannot upset, and values to draw from each bin.
+Input: the visible answers of continuous columns. Output: bins that are robust to heavy tails, zeros
+and counts, and values to draw from each bin.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
 
-# Bins of a column; few distinct answers get a bin each.
+# Maximum number of bins per column; few distinct answers get one bin each.
 MAX_BINS = 20
-# Observed answers kept per bin: a draw is one of them, so that heaping and rounding survive.
+# Observed answers stored per bin: a draw is one of them, which preserves heaping and rounding.
 POOL_SIZE = 16
 
 
@@ -28,7 +28,7 @@ class NumberBins:
     edges : ndarray of float64, shape (n_numbers, MAX_BINS - 1)
         A value belongs to the bin after all edges below it; +inf in the padding.
     counts : ndarray of int64, shape (n_numbers,)
-        Bins of each column.
+        Number of bins of each column.
     mean, scale : ndarray of float64, shape (n_numbers,)
         Of the visible answers.
     bin_means : ndarray of float64, shape (n_numbers, MAX_BINS)
@@ -94,16 +94,16 @@ class NumberBins:
         return placed
 
     def standardize(self, values: Values) -> Values:
-        """Return values in standard deviations from the mean, kept within ten of them."""
+        """Return values in standard deviations from the mean, clipped at ten."""
         return np.clip((values - self.mean) / self.scale, -10.0, 10.0)
 
     def restore(self, standardized: Values, whole: NDArray[np.bool_]) -> Values:
-        """Undo :meth:`standardize`; within the observed range, whole numbers where asked."""
+        """Invert :meth:`standardize`, within the observed range; round where ``whole``."""
         values = np.clip(standardized * self.scale + self.mean, self.lowest, self.highest)
         return np.where(whole, np.rint(values) + 0.0, values)
 
     def medians(self, column: int, probabilities: Values) -> Values:
-        """Return the observed answer in the middle of each distribution over a column's bins.
+        """Return the median of each distribution over a column's bins, an observed answer.
 
         Parameters
         ----------
@@ -123,12 +123,12 @@ class NumberBins:
         [0.0, 40.0]
         """
         cumulated = probabilities.cumsum(axis=1)
-        # The first bin that half of the probability reaches, rounding aside.
+        # The first bin at which the cumulative probability reaches a half, up to rounding.
         middle = (cumulated[:, :-1] < 0.5 - 1e-9).sum(axis=1)
         own = np.take_along_axis(probabilities, middle[:, None], axis=1)[:, 0]
         before = np.take_along_axis(cumulated, middle[:, None], axis=1)[:, 0] - own
         share = (0.5 - before) / np.maximum(own, 1e-12)
-        # A sure bin has its middle on the edge of two answers; rounding must not choose.
+        # In a bin of probability 1 the median falls between two answers; avoid rounding effects.
         place = np.clip((share * POOL_SIZE + 1e-6).astype(np.int64), 0, POOL_SIZE - 1)
         return self.pool[column, middle, place]
 

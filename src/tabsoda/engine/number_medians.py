@@ -1,8 +1,8 @@
-"""Medians of numbers: the network's distribution, moved to the blended mean, cut in half.
+"""Medians of numbers: the network's distribution, tilted to the blended mean.
 
-The network says how probable every bin of a number is; trees and regressions give means alone. The
-distribution nearest to the network's, in relative entropy, that has the blended mean is an
-exponential tilt of it: its median uses all of them.
+The network predicts a distribution over bins; trees and regressions only predict means. Among the
+distributions with the blended mean, the one closest to the network's in relative entropy is an
+exponential tilt of it. Its median thus uses all predictors.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from tabsoda.engine.number_bins import NumberBins
 
 Values = NDArray[np.float64]
 
-# The strongest tilt, per standard deviation: it moves all but the surest distributions anywhere.
+# The strongest tilt, per standard deviation: enough for all but nearly certain distributions.
 _STRONGEST = 8.0
-# Halvings of the range of tilts; what is left of it changes no median that is worth the name.
+# Bisection steps; the remaining error does not change a median noticeably.
 _HALVINGS = 40
 
 
 def number_medians(
     bins: NumberBins, probabilities: Values, means: Values, cells: NDArray[np.bool_]
 ) -> Values:
-    """Return the median of each number that is asked for; an observed answer of its column.
+    """Return the median of each given cell, an observed answer of its column.
 
     Parameters
     ----------
     bins : NumberBins
     probabilities : ndarray of float64, shape (n, n_numbers, MAX_BINS)
-        Of the bins, by the network.
+        The network's probabilities of the bins.
     means : ndarray of float64, shape (n, n_numbers)
         Blended point estimates, standardised.
     cells : ndarray of bool, shape (n, n_numbers)
-        Which are asked for.
+        The cells to estimate.
 
     Returns
     -------
     ndarray of float64, shape (n, n_numbers)
-        NaN where not asked for.
+        NaN in other cells.
 
     Examples
     --------
@@ -60,15 +60,15 @@ def number_medians(
 
 
 def tilted(probabilities: Values, values: Values, means: Values) -> Values:
-    """Return distributions with given means, nearest to those given in relative entropy.
+    """Return the distributions with given means that are closest in relative entropy.
 
     Parameters
     ----------
     probabilities : ndarray of float64, shape (n, k)
     values : ndarray of float64, shape (k,)
-        That the probabilities are of, increasing.
+        The values of the distributions, increasing.
     means : ndarray of float64, shape (n,)
-        Those out of reach are approached.
+        Means that cannot be reached are approximated.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def tilted(probabilities: Values, values: Values, means: Values) -> Values:
     """
     logs = np.log(np.maximum(probabilities, 1e-300))
     lowest, highest = np.full(means.shape, -_STRONGEST), np.full(means.shape, _STRONGEST)
-    # The mean increases with the tilt, so that halving finds it.
+    # The mean increases with the tilt, so bisection finds it.
     for _ in range(_HALVINGS):
         tilt = (lowest + highest) / 2
         too_low = (_tilted_by(logs, values, tilt) * values).sum(axis=1) < means

@@ -1,4 +1,4 @@
-"""What the network, the trees and the regressions have in common."""
+"""The protocol that the network, the trees and the regressions implement."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class CellAnswers(NamedTuple):
-    """What a predictor says about the cells of some rows.
+    """A predictor's answers for the cells of some rows.
 
     Attributes
     ----------
     probabilities : ndarray of float64, shape (n, n_categorical, max_levels)
-        Of the levels of each categorical column of the codec; 0 in the padding.
+        Probabilities of the levels of each categorical column of the codec; 0 in the padding.
     numbers : ndarray of float64, shape (n, n_numbers)
         Expected numbers, in standard deviations from the mean.
     bins : ndarray of float64, shape (n, n_numbers, MAX_BINS), or None
-        Probabilities of each number's bins, where the predictor has them.
+        Probabilities of each number's bins, if the predictor has them.
     abstains : ndarray of bool, shape (n, n_categorical + n_numbers), or None
-        Cells on which the predictor should not be asked; the next one speaks for it there.
+        Cells for which the predictor should not be used; the next one's answers are used there.
     """
 
     probabilities: Values
@@ -36,7 +36,7 @@ class CellAnswers(NamedTuple):
 
 
 class UsualShares(NamedTuple):
-    """A predictor's share of the blend before held-out answers say otherwise, by kind."""
+    """A predictor's default share of the blend, by kind of question."""
 
     nominals: float
     ordinals: float
@@ -50,7 +50,7 @@ class UsualShares(NamedTuple):
 class Predictor(Protocol):
     """Predicts missing cells from the visible answers of their rows.
 
-    A predictor is fitted by a function or class method of its own, from a
+    A predictor is fitted by its own function or class method, from a
     :class:`~tabsoda.engine.training_table.TrainingTable`; held-out answers are hidden from it.
     """
 
@@ -63,12 +63,12 @@ class Predictor(Protocol):
         Parameters
         ----------
         table : CodedTable
-            Only the rows in question.
+            Only the rows to predict.
         cells : ndarray of bool, shape (n, d)
-            The cells that are asked for; what is returned for others must not be read.
+            The cells to predict; the results for other cells are undefined.
         network : CellAnswers or None
-            What the network says about these rows; None when the network itself is asked.
+            The network's answers for these rows; None for the network itself.
         """
 
     def to_state(self) -> State:
-        """Return what is saved: arrays, and content for JSON."""
+        """Return the state to save: arrays, and content for JSON."""

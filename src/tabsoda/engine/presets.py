@@ -10,7 +10,8 @@ from tabsoda.engine.settings import EngineSettings
 Changes = dict[str, dict[str, Any]]
 
 # What each quality changes; "balanced" is the defaults. Chosen on three surveys and confirmed on
-# three others (docs/decisions/0006).
+# three others (docs/decisions/0006). "tiny" is for tests and first tries: every part of the engine
+# runs, none long enough for good estimates.
 QUALITIES: dict[str, Changes] = {
     "fast": {
         "network": {"width": 128, "depth": 1},
@@ -23,6 +24,20 @@ QUALITIES: dict[str, Changes] = {
         "network": {"name": "tokens", "width": 96, "depth": 2, "dropout": 0.15},
         "loss": {"ranked_probability": 1.0, "bins": 0.2},
         "training": {"max_steps": 2000, "learning_rate": 2e-3, "weight_decay": 0.1},
+    },
+    "tiny": {
+        "network": {"width": 32, "depth": 1},
+        "training": {"batch_size": 64, "max_steps": 30, "epoch_steps": 10},
+        "trees": {"effort": "quick"},
+        "regressions": {
+            "sets": 2,
+            "rounds": 1,
+            "sweeps": 2,
+            "point_sets": 1,
+            "max_questions": 8,
+            "max_rows": 1000,
+        },
+        "draws": {"steps": 8},
     },
 }
 
@@ -40,11 +55,11 @@ def quality_settings(name: str, n_rows: int, n_columns: int) -> EngineSettings:
     More rows allow more steps: their number grows with the root of the rows, up to four times
     (``"best"``: twice), and wide tables get a wider network. With few rows the network is smaller
     and dropout stronger, and ``"best"`` averages three networks. Training stops anyway when
-    held-out answers are no longer predicted better.
+    held-out answers are no longer predicted better. ``"tiny"`` is the same for every table.
 
     Parameters
     ----------
-    name : {"fast", "balanced", "best"}
+    name : {"fast", "balanced", "best", "tiny"}
     n_rows, n_columns : int
 
     Examples
@@ -53,6 +68,8 @@ def quality_settings(name: str, n_rows: int, n_columns: int) -> EngineSettings:
     [500, 1000, 3000]
     """
     settings = EngineSettings().replace(**QUALITIES[name])
+    if name == "tiny":
+        return settings
     return settings.replace(**_sized(settings, n_rows, n_columns))
 
 

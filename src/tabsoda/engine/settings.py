@@ -144,8 +144,8 @@ class EngineSettings(SettingsBase):
         network = self.network
         if network.name == "tokens" and network.width % network.attention_heads:
             raise InputError(
-                "The setting network.attention_heads does not divide network.width",
-                found=f"{network.attention_heads} and {network.width}",
+                "The setting network.width is not a multiple of network.attention_heads",
+                found=f"{network.width} and {network.attention_heads}",
             )
         if self.draws.method == "refitted" and self.regressions.sets == 0:
             raise InputError(

@@ -1,4 +1,4 @@
-"""A table as the predictors learn from it: rows in a fixed order, some answers held out."""
+"""The table that predictors are fitted to: rows in a fixed order, some answers held out."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class TrainingTable:
-    """What a fit reads.
+    """The input of a fit.
 
     Attributes
     ----------
     whole : CodedTable
-        All answers, rows in an order that depends on their content alone.
+        All answers; the order of the rows depends only on their content.
     shown : CodedTable
         The same with held-out answers missing.
     held_out : ndarray of bool, shape (n, d)
@@ -32,10 +32,10 @@ class TrainingTable:
         Fitted to ``shown``.
     row_keys : ndarray of int64, shape (n,)
     weights : ndarray of float64, shape (n,), or None
-        Of the rows.
+        Weights of the rows.
     followers : ndarray of bool, shape (d, d)
-        True at (gate, follower) where the follower says nothing about a missing gate, because it
-        is missing too, whether or not it was asked.
+        True at (gate, follower) if the follower is not informative about a missing gate, because
+        it is then missing too, whether or not it was asked.
     """
 
     whole: CodedTable

@@ -1,4 +1,4 @@
-"""Missing gates of whose followers nothing is known either."""
+"""Missing gates whose followers are missing as well."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tabsoda.states.cell_states import CellStates
 def unresolved_gates(followers: NDArray[np.bool_], states: CellStates) -> NDArray[np.bool_]:
     """Return the missing gates whose followers are all missing, shape (n, d).
 
-    Where a gate is answered, a missing follower was asked; where the gate is missing, nobody
-    knows. A model that learned from the first takes a missing follower for a sign that the gate led
-    to it.
+    If a gate is answered, a missing follower was asked; if the gate is missing, it is unknown
+    whether the follower was asked. A model fitted to the first kind of rows would read a missing
+    follower as a sign that the gate leads to it.
 
     Parameters
     ----------

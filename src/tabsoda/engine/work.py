@@ -19,11 +19,11 @@ from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 
 Counts = tuple[float, ...]
-# Regressions for draws go through so many rounds more before the first set.
+# Burn-in rounds of the regressions for draws.
 _FIRST_ROUNDS = 3
-# The report hides answers of so many respondents, and estimates numbers for fewer.
+# Respondents whose answers the report hides, and those for whom it estimates numbers.
 _REPORT_ROWS = (2000, 500)
-# Held-out rows are blended so many at a time.
+# Held-out rows per block of the blend.
 _BLEND_ROWS = 2048
 _MAX_BLEND_ROWS = 20_000
 
@@ -99,7 +99,7 @@ def network_products(n_coordinates: int, settings: EngineSettings) -> int:
 
 
 def memory_work(size: TableSize, settings: EngineSettings, n_draws: int) -> Counts:
-    """Count what memory is used for; see :class:`~tabsoda.cost.estimate.WorkPlan`."""
+    """Count the objects in memory; see :class:`~tabsoda.cost.estimate.WorkPlan`."""
     batch = min(size.rows, settings.training.batch_size)
     tokens = size.columns if settings.network.name == "tokens" else 1
     _, held_out = size.held_out(settings.training.held_out_share)
@@ -130,7 +130,7 @@ def stage_work(
     Parameters
     ----------
     size : TableSize
-    settings : Settings
+    settings : EngineSettings
     n_draws : int
     fits : bool
         Whether a model is fitted first.
@@ -161,7 +161,7 @@ def _times(factor: float, counts: Counts) -> Counts:
 
 
 def _pass(size: TableSize, settings: EngineSettings, calls: float, rows: float) -> Counts:
-    """Count calls of the network, cells read, products, and pairs of tokens that are compared."""
+    """Count calls of the network, cells read, products, and pairs of tokens in attention."""
     pairs = float(size.columns**2) if settings.network.name == "tokens" else 0.0
     products = network_products(size.coordinates, settings)
     return calls, rows * size.columns, 2.0 * rows * products, rows * pairs
@@ -176,14 +176,14 @@ def _training(size: TableSize, settings: EngineSettings) -> Counts:
 
 
 def _answering(size: TableSize, settings: EngineSettings, parts: int, fits: bool) -> Counts:
-    """Count what is predicted for point estimates, for the blend, and for the report."""
+    """Count the predictions for point estimates, for the blend and for the report."""
     asked = [float(size.incomplete_rows)] * parts + [float(min(size.rows, n)) for n in _REPORT_ROWS]
     if fits:
         _, held_out = size.held_out(settings.training.held_out_share)
         asked.append(min(held_out, _MAX_BLEND_ROWS))
     passes = float(settings.network.members)
     calls = passes * sum(math.ceil(rows / settings.draws.block_rows) for rows in asked)
-    # Rows are asked for once, in however many parts.
+    # Every row is predicted once, independent of the number of blocks.
     rows = sum(asked) - (parts - 1) * size.incomplete_rows
     columns = float(size.columns * len(asked))
     return (*_pass(size, settings, calls, passes * rows), rows * size.probabilities, columns)
@@ -192,7 +192,7 @@ def _answering(size: TableSize, settings: EngineSettings, parts: int, fits: bool
 def _draw(size: TableSize, settings: EngineSettings, cells: float, parts: int) -> Counts:
     """Count one draw of some missing cells from the network."""
     groups = min(settings.draws.steps, size.columns)
-    # A group of columns is drawn in the rows that miss one of them.
+    # A group of columns is drawn for the rows in which one of them is missing.
     return _pass(size, settings, parts * groups, min(cells, groups * size.rows))
 
 
@@ -212,7 +212,7 @@ def _predictors(size: TableSize, settings: EngineSettings) -> float:
 
 
 def _trees(size: TableSize, settings: EngineSettings) -> Counts:
-    """Count models, and the cells that the trees of a round read; quick ones, then full ones."""
+    """Count models, and the cells that the trees of a round read; first quick, then full."""
     effort = settings.trees.effort
     if effort == "none":
         return (0.0, 0.0, 0.0, 0.0)
@@ -224,7 +224,7 @@ def _trees(size: TableSize, settings: EngineSettings) -> Counts:
 
 
 def _completing(size: TableSize, settings: EngineSettings) -> Counts:
-    """Count what is done once with the whole table: code it, and draw what is held out."""
+    """Count work done once on the whole table: coding it, and drawing held-out cells."""
     cells, _ = size.held_out(settings.training.held_out_share)
     drawn: Counts = (0.0, 0.0, 0.0, 0.0)
     if settings.regressions.sets or settings.regressions.point_sets:
@@ -237,7 +237,7 @@ def _regressing(size: TableSize, settings: EngineSettings, draws: bool) -> Count
     chosen = settings.regressions
     rows = size.answered * min(1.0, chosen.max_rows / max(size.rows, 1))
     incomplete = (size.missing > 0).astype(float)
-    # In the rounds before a set is kept, only incomplete columns are regressed.
+    # In the rounds before a set is stored, only incomplete columns are regressed.
     rounds = chosen.sets * (chosen.rounds - 1) + (_FIRST_ROUNDS if chosen.sets else 0)
     fits = (chosen.sets + rounds * incomplete) * draws + chosen.point_sets
     predictors = _predictors(size, settings)

@@ -1,6 +1,6 @@
-"""Stage 9, exchange: all draws as the files that other programs expect.
+"""Stage 9, exchange: exports all draws to files for other programs.
 
-Input: imputations. Output: a folder with data, labels, reasons and a short script to begin with.
+Input: imputations. Output: a folder with data, labels, reasons and a short script.
 """
 
 from tabsoda.exchange.exporting import TARGETS, export

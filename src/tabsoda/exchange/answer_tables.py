@@ -1,4 +1,4 @@
-"""All tables below each other with answers alone, and why the other cells hold none."""
+"""Stacked tables of answers, and stacked reasons why other cells have none."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ REASON_NAMES = ("answered", *(reason.value for reason in REASONS))
 def answers_long(
     survey: PortableSurvey, numbers: range, index: tuple[str, str], *, codes_as_texts: bool = False
 ) -> pl.DataFrame:
-    """Stack tables with the file's codes as answers, blank wherever there is none.
+    """Stack tables with the file's codes as answers, blank where there is no answer.
 
     Parameters
     ----------
     survey : PortableSurvey
     numbers : range
-        Draws; 0 is what was observed.
+        Draws; 0 is the observed table.
     index : (str, str)
-        Names of the two columns that tell table and row (from 1).
+        Names of the two columns with the number of the table and the row (from 1).
     codes_as_texts : bool
-        Write every code of a categorical question as a text, numbers too.
+        Write every code of a categorical question as a text, also numbers.
     """
     frame = survey.survey.frame
     columns = _index_columns(survey.n_rows, numbers, index)
@@ -51,7 +51,7 @@ def answers_long(
 
 
 def reasons_long(survey: PortableSurvey, numbers: range, index: tuple[str, str]) -> pl.DataFrame:
-    """Stack, for the same rows, why each question's cell holds no answer."""
+    """Stack, for the same rows, the reason why each cell has no answer."""
     columns = _index_columns(survey.n_rows, numbers, index)
     kinds = pl.Enum(REASON_NAMES)
     tables = [survey.reasons(number) for number in numbers]
@@ -73,14 +73,14 @@ def _index_columns(n_rows: int, numbers: range, index: tuple[str, str]) -> list[
 
 
 def _at(levels: Sequence[str | float], values: NDArray[np.float64]) -> pl.Series:
-    """Return the levels at the places that coded values are; null where they are blank."""
+    """Return the levels of coded values; null where they are blank."""
     places = pl.Series(np.where(np.isnan(values), -1, values).astype(np.int64))
     kind = pl.String if levels and isinstance(levels[0], str) else pl.Float64
     return pl.Series(levels, dtype=kind).gather(places.set(places < 0, None))
 
 
 def _decoded(column: Column, values: NDArray[np.float64], stored: pl.DataType) -> pl.Series:
-    """Return coded values as the file's codes: texts where a level is a text, else numbers."""
+    """Return coded values as the file's codes: texts if a level is a text, otherwise numbers."""
     if not column.is_categorical:
         series = pl.Series(values).fill_nan(None)
     else:
@@ -90,5 +90,5 @@ def _decoded(column: Column, values: NDArray[np.float64], stored: pl.DataType) -
         return series.cast(pl.Int64).cast(stored)
     known = series.drop_nulls()
     is_whole = series.dtype == pl.Float64 and bool((known == known.round()).all())
-    # Whole numbers are written without a point, where a float holds them exactly.
+    # Whole numbers that are exact as floats are written without a decimal point.
     return series.cast(pl.Int64) if is_whole and not (known.abs() >= 2**53).any() else series

@@ -1,4 +1,4 @@
-"""CSV: all tables in one file, the description beside it, and why cells are empty."""
+"""CSV: all tables in one file, with the description and the reasons in separate files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tabsoda.schema.schema import Schema
 if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
 
-# Any name will do, so that only those of our own two columns are refused.
+# Any name is accepted except those of the two index columns.
 _NAMES = NameRule("CSV", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)
 INDEX = ("_imputation", "_row")
 
@@ -38,7 +38,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
 
 
 def _skips_in_draws(survey: PortableSurvey) -> pl.DataFrame:
-    """List the cells that were missing and that a draw settled as skipped."""
+    """List the missing cells that are skipped in a draw."""
     parts = []
     missing = survey.result.table.states.missing
     for number in range(1, len(survey.result) + 1):
@@ -54,7 +54,7 @@ def _skips_in_draws(survey: PortableSurvey) -> pl.DataFrame:
 
 
 def written_schema(survey: PortableSurvey) -> Schema:
-    """Return the description of the columns as the file has them: quoted, without missing codes."""
+    """Return the description of the columns in the file: quoted, without missing codes."""
     names = {question.column.name: question.name for question in survey.questions} | survey.others
     return Schema(
         tuple(_written(c, names[c.name]) for c in survey.survey.schema if c.name in names)

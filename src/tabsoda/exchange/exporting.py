@@ -1,4 +1,4 @@
-"""``export``: one result, one program, one folder; all of it or nothing."""
+"""``export``: writes a result for one program to a folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from tabsoda._internal.files import write_json
 from tabsoda._internal.write_errors import write_error
 from tabsoda._version import __version__
 from tabsoda.errors import InputError, OutputExistsError, TabSODAError
+from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.events import EventLog
 
 if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
 
-# Writes everything a program needs into an empty folder, and tells what it had to change.
+# Writes all files for a program to an empty folder, and logs changes as events.
 Writer = Callable[["Imputations", Path, EventLog], None]
 
 TARGETS = ("stata", "r", "spss", "sas", "csv", "parquet")
@@ -41,21 +42,21 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
     Parameters
     ----------
     result : Imputations
-        Of a survey, with one draw or more.
+        The result of a survey, with at least one draw.
     to : {"stata", "r", "spss", "sas", "csv", "parquet"}
     folder : str or Path
-        Made where absent. It must be empty, unless ``force`` is given.
+        Created if it does not exist. It must be empty, unless ``force`` is given.
     force : bool
-        Overwrite the files of an earlier export; other files beside them stay.
+        Overwrite the files of an earlier export; other files are kept.
 
     Returns
     -------
     list of Path
-        What was written. ``export.json`` among it tells which columns were renamed, and every
-        other change that a program's limits asked for.
+        The written files. One of them, ``export.json``, lists renamed columns and all other
+        changes that the program's limits required.
     """
     if to not in TARGETS:
-        raise InputError("There is no such export", found=repr(to), expected=" or ".join(TARGETS))
+        raise InputError("Unknown export format", found=repr(to), expected=" or ".join(TARGETS))
     folder = Path(folder)
     check_target(folder, force=force)
     module = import_module(f"tabsoda.exchange.{_MODULES[to]}")
@@ -72,7 +73,7 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
             "to": to,
             "imputations": len(result),
             "rows": result.table.shape[0],
-            "events": events.to_dicts(),
+            "events": to_dicts_with_text(events),
         }
         write_json(work / RECORD, record)
         return _move(work, folder)
@@ -85,7 +86,7 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
 
 
 def check_target(folder: Path, *, force: bool) -> None:
-    """Raise where an export could not, or should not, be kept."""
+    """Raise if an export could not or should not be written to the folder."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The output '{folder}' is a file", expected="a folder")
     home = _home(folder)
@@ -98,25 +99,25 @@ def check_target(folder: Path, *, force: bool) -> None:
         return
     if not (folder / RECORD).is_file():
         raise OutputExistsError(
-            f"The folder '{folder}' holds something else than an export",
+            f"The folder '{folder}' contains other files than an export",
             found=", ".join(sorted(path.name for path in folder.iterdir())[:3]),
             next_step="Choose another folder",
         )
     if not force:
         raise OutputExistsError(
-            f"The folder '{folder}' holds an export already",
+            f"The folder '{folder}' already contains an export",
             next_step="Choose another folder, or add --force to overwrite it",
         )
 
 
 def _home(folder: Path) -> Path:
-    """Return the nearest folder that is there; what is written aside goes into it."""
+    """Return the nearest existing folder, for temporary files."""
     absolute = folder.absolute()
     return next(path for path in absolute.parents if path.is_dir())
 
 
 def _move(work: Path, folder: Path) -> list[Path]:
-    """Put finished files in place, the record last; other files in the folder stay."""
+    """Move finished files into place, the record last; other files in the folder are kept."""
     names = sorted((path.name for path in work.iterdir()), key=lambda name: (name == RECORD, name))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).unlink(missing_ok=True)
@@ -126,8 +127,8 @@ def _move(work: Path, folder: Path) -> list[Path]:
 
 
 def _disk_error(error: Exception) -> Exception:
-    """Return the error; that of a full disk, which readstat words its own way, as the system's."""
-    from pyreadstat._readstat_parser import ReadstatError
+    """Return the error; readstat's own message for a full disk is converted to the system's."""
+    from pyreadstat import ReadstatError
 
     # The text of readstat's READSTAT_ERROR_WRITE.
     if isinstance(error, ReadstatError) and "Unable to write data" in str(error):

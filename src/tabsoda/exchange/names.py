@@ -1,4 +1,4 @@
-"""Names that a program accepts, made from names it would refuse."""
+"""Converts column names to names that a program accepts."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tabsoda.events import EventLog
 
 @dataclass(frozen=True)
 class NameRule:
-    """What a program allows as the name of a variable.
+    """The rules of a program for names of variables.
 
     Attributes
     ----------
     program : str
-        For messages.
-    longest : int
-        Characters.
-    reserved : frozenset of str
-        Words that are no names, in lower case.
-    first, others : str
-        Characters allowed at the beginning and after it, as in a regular expression's class.
-    ignores_case : bool
-        Whether two names that differ in case only are the same.
+        Name of the program, for messages.
+        longest : int
+            Maximum number of characters.
+        reserved : frozenset of str
+            Reserved words, in lower case.
+        first, others : str
+            Characters allowed at the beginning and after it, as a regular expression class.
+        ignores_case : bool
+            Whether two names that differ only in case are equal.
     """
 
     program: str
@@ -36,12 +36,12 @@ class NameRule:
     ignores_case: bool = True
 
     def accepts(self, name: str) -> bool:
-        """Whether a name can stay as it is."""
+        """Return whether a name is valid."""
         fits = re.fullmatch(f"[{self.first}][{self.others}]*", name) is not None
         return fits and len(name) <= self.longest and name.lower() not in self.reserved
 
     def proposal(self, name: str) -> str:
-        """Return a name near the given one that the program accepts, unique or not."""
+        """Return a similar name that the program accepts; it may not be unique."""
         plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
         written = re.sub(f"[^{self.others}]", "_", plain)
         if not re.match(f"[{self.first}]", written):
@@ -53,16 +53,16 @@ class NameRule:
 def name_map(
     names: Iterable[str], rule: NameRule, events: EventLog, taken: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Give every column a name that the program accepts, its own where possible.
+    """Give every column a name that the program accepts, its own if possible.
 
     Parameters
     ----------
     names : iterable of str
     rule : NameRule
     events : EventLog
-        Told of every name that changes.
+        Receives an event for every changed name.
     taken : iterable of str
-        Names that the export needs for itself.
+        Names reserved by the export.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def name_map(
 
     used = {key(name) for name in taken}
     result: dict[str, str] = {}
-    # Names that can stay are given first, so that no other name takes theirs.
+    # Valid names are assigned first, so that no converted name takes them.
     for name in wanted:
         if rule.accepts(name) and key(name) not in used:
             result[name] = name
@@ -93,6 +93,5 @@ def name_map(
             number += 1
         result[name] = proposed
         used.add(key(proposed))
-        detail = f"{rule.program} gets '{proposed}'"
-        events.add("export", "column renamed", column=name, detail=detail)
+        events.add("column_renamed", column=name, program=rule.program, name=proposed)
     return {name: result[name] for name in wanted}

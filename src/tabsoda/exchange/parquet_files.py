@@ -1,4 +1,4 @@
-"""Parquet: all tables in one file with the description in its metadata, and the reasons beside."""
+"""Parquet: all tables in one file with the description in its metadata, reasons in another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = NameRule("Parquet", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_c
 
 
 def write(result: Imputations, folder: Path, events: EventLog) -> None:
-    """Write imputations.parquet and reasons.parquet, row by row alike.
+    """Write imputations.parquet and reasons.parquet, with the same rows.
 
     The metadata ``tabsoda.survey`` is the description as JSON, in the form of schema.json.
     """
@@ -47,7 +47,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
 
 
 def _with_level_order(long: pl.DataFrame, survey: PortableSurvey) -> pl.DataFrame:
-    """Make texts an Enum of their levels, whose order every reader of Arrow sees."""
+    """Convert texts to an Enum of their levels, so that Arrow stores their order."""
     texts = [
         question
         for question in survey.questions

@@ -1,7 +1,7 @@
-"""A result as numbers with labels, the form that Stata, SPSS and SAS share.
+"""A result as numbers with labels, for Stata, SPSS and SAS.
 
-Those programs impute and label numbers only: questions whose levels are texts become 1, 2, ... in
-the order of the description, and their texts become labels.
+Those programs can only impute and label numbers: questions whose levels are texts become 1, 2, ...
+in the order of the description, and their texts become labels.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class PortableColumn:
     Attributes
     ----------
     column : Column
-        Its description.
-    name : str
-        As the program has it.
-    position : int
-        Among the questions.
-    numbers : ndarray of float64 or None
-        The number of each level; None where answers are numbers already.
+        The description of the question.
+        name : str
+            Its name in the program.
+        position : int
+            Its position among the questions.
+        numbers : ndarray of float64 or None
+            The number of each level; None if answers are already numbers.
     labels : dict of float to str
         Texts of the answers' numbers.
     """
@@ -80,7 +80,7 @@ class PortableSurvey:
     survey : Survey
     questions : tuple of PortableColumn
     others : dict of str to str
-        Columns that are no questions, and what the program calls them.
+        Columns that are not questions, and their names in the program.
     events : EventLog
     """
 
@@ -100,7 +100,7 @@ class PortableSurvey:
         *,
         keeps_texts: bool = False,
     ) -> PortableSurvey:
-        """Name and number everything; what changes is told as an event.
+        """Choose names and numbers; changes are logged as events.
 
         Parameters
         ----------
@@ -108,9 +108,9 @@ class PortableSurvey:
         rule : NameRule
         events : EventLog
         taken : tuple of str
-            Names that the export needs for itself.
+            Names reserved by the export.
         keeps_texts : bool
-            Whether levels that are texts are written as texts; then their numbers go unused.
+            Whether text levels are written as texts; their numbers are then not used.
         """
         survey = require_survey(result)
         names = name_map(survey.frame.columns, rule, events, taken)
@@ -134,11 +134,11 @@ class PortableSurvey:
         return [question for question in self.questions if counts[question.column.name]]
 
     def values(self, number: int) -> NDArray[np.float64]:
-        """Return coded values of draw ``number``, or what was observed for 0; shape (n, d)."""
+        """Return coded values of draw ``number``, or the observed values for 0; shape (n, d)."""
         return self.result.table.values if number == 0 else self.result.values(number)
 
     def reasons(self, number: int) -> NDArray[np.uint8]:
-        """Say why cells hold no answer in a draw, as ``CellStates.reasons`` does; shape (n, d)."""
+        """Return the reasons of cells in a draw, as in ``CellStates.reasons``; shape (n, d)."""
         reasons = self.result.table.states.reasons.copy()
         if number:
             reasons[~np.isnan(self.values(number))] = 0
@@ -179,7 +179,7 @@ def require_survey(result: Imputations) -> Survey:
     if not len(result):
         raise InputError(
             "There is no imputation to export",
-            found="point estimates alone",
+            found="only point estimates",
             next_step="Draw some: -m 5 on the command line, m=5 in Python",
         )
     return result.survey
@@ -196,12 +196,7 @@ def _portable(column: Column, name: str, position: int, events: EventLog) -> Por
     texts = [str(plain(level)) for level in column.levels]
     if any(isinstance(level, str) for level in column.levels):
         numbers = np.arange(1.0, column.n_levels + 1)
-        events.add(
-            "export",
-            "texts written as labelled numbers",
-            column=column.name,
-            detail=f"1 to {column.n_levels}, in the order of the description",
-        )
+        events.add("texts_written_as_numbers", column=column.name, levels=column.n_levels)
         labels = {
             float(number): column.level_labels.get(level) or text
             for number, level, text in zip(numbers, column.levels, texts, strict=True)

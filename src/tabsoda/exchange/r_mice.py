@@ -1,4 +1,4 @@
-"""R: the long table of mice with where.csv, and a short script that ends in a mids."""
+"""R: the long table of mice with where.csv, and a script that makes a mids object."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMES = NameRule(
     ignores_case=False,
 )
 
-_SCRIPT = """# Reads the imputations as a mids of the package mice. Run it in this folder.
+_SCRIPT = """# Reads the imputations as a mids object of the package mice. Run it in this folder.
 # Skips are NA with where = FALSE: they were not imputed, and complete() leaves them NA.
 library(mice)
 unquote <- function(x) if (is.character(x)) sub("^'('*[=+@\\t\\r-])", "\\\\1", x) else x
@@ -60,7 +60,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
     survey = PortableSurvey.of(result, _NAMES, events, (".imp", ".id"), keeps_texts=True)
     numbers = range(len(result) + 1)
     tables = {
-        # The very texts that stand in levels.csv.
+        # The same texts as in levels.csv.
         "long.csv": answers_long(survey, numbers, (".imp", ".id"), codes_as_texts=True),
         "levels.csv": _levels(survey),
         "reasons.csv": reasons_long(survey, range(1), (".imp", ".id")).drop(".imp"),
@@ -90,7 +90,7 @@ def _where(survey: PortableSurvey) -> pl.DataFrame:
 
 
 def _levels(survey: PortableSurvey) -> pl.DataFrame:
-    """Return the levels of categorical questions in their order, each with a label of its own."""
+    """Return the levels of categorical questions in their order, each with a unique label."""
     rows = []
     for question in survey.questions:
         column = question.column
@@ -98,7 +98,7 @@ def _levels(survey: PortableSurvey) -> pl.DataFrame:
         for level in column.levels:
             code = str(plain(level))
             label = column.level_labels.get(level) or code
-            # R would join two levels of one label.
+            # R would merge two levels with the same label.
             label = f"{label} ({code})" if label in used else label
             used.add(label)
             ordered = column.kind is ColumnKind.ORDINAL

@@ -1,7 +1,7 @@
-"""SAS: transport files with _Imputation_, and a program that gives them labels and reasons.
+"""SAS: transport files with _Imputation_, and a program that adds labels and reasons.
 
-A transport file written here holds no special missing values, so reasons travel beside the data
-and the program turns them into ``.A`` (skip), ``.R``, ``.D`` and ``.O``.
+A transport file written here has no special missing values, so reasons are in separate files, and
+the program converts them to ``.A`` (skip), ``.R``, ``.D`` and ``.O``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _LETTERS = {Reason.SKIP: "A", Reason.REFUSED: "R", Reason.DONT_KNOW: "D", Reason
 def write(result: Imputations, folder: Path, events: EventLog) -> None:
     """Write observed.xpt, imputed.xpt, a file of reasons for each, and imputations.sas.
 
-    What was observed is a file of its own, because MIANALYZE pools whatever BY _Imputation_ gives.
+    The observed table is a separate file, because MIANALYZE pools all groups of BY _Imputation_.
     """
-    # The program has variables of its own, and one for the reasons of each question.
+    # The program uses variables of its own, and one for the reasons of each question.
     reasons = (f"{_PREFIX}{number}" for number in range(1, result.table.shape[1] + 1))
     survey = PortableSurvey.of(result, _NAMES, events, (*_INDEX, *_OWN, *reasons))
     for name, numbers in {"observed": range(1), "imputed": range(1, len(result) + 1)}.items():
@@ -71,7 +71,7 @@ def _index(survey: PortableSurvey, numbers: range) -> dict[str, pl.Series]:
 
 
 def _reasons(survey: PortableSurvey, numbers: range) -> dict[str, pl.Series]:
-    """Return the reasons of every question, numbered by place: names could grow too long."""
+    """Return the reasons of every question, numbered by position: names could be too long."""
     columns = _index(survey, numbers)
     tables = [survey.reasons(number) for number in numbers]
     for question in survey.questions:
@@ -90,8 +90,8 @@ def _program(survey: PortableSurvey) -> str:
         for reason, letter in _LETTERS.items()
     )
     return f"""/* Reads the imputations, with labels and special missing values.
-   Put in the folder that holds the .xpt files. WORK.IMPUTED has the draws, WORK.OBSERVED what
-   was imputed: .A is a skip, .R refused, .D don't know, .O another reason. */
+   Enter the folder of the .xpt files below. WORK.IMPUTED has the draws, WORK.OBSERVED the
+   observed data: .A is a skip, .R refused, .D don't know, .O another reason. */
 %let folder = .;
 missing A D O R;
 %xpt2loc(libref=work, memlist=_all_, filespec="&folder/observed.xpt")
@@ -146,13 +146,12 @@ def _format_name(question: PortableColumn) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Write a text so that SAS takes it as it is: nothing is run inside single quotes."""
+    """Quote a text for SAS; nothing is executed inside single quotes."""
     one_line = " ".join(text.split())
     return "'" + one_line.replace("'", "''") + "'"
 
 
 def _cut(name: str, text: str, events: EventLog) -> str:
     if len(text) > _LABEL_LENGTH:
-        detail = f"to {_LABEL_LENGTH} characters, of {len(text)}"
-        events.add("export", "question's text shortened", column=name, detail=detail)
+        events.add("question_text_shortened", column=name, kept=_LABEL_LENGTH, characters=len(text))
     return text[:_LABEL_LENGTH]

@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet would run as formulas, and the apostrophe that stops it."""
+"""Quotes texts that a spreadsheet would execute as formulas, with an apostrophe."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import polars as pl
 from tabsoda.events import EventLog
 from tabsoda.schema.codes import as_number
 
-# With apostrophes before it, too: so that taking one away gives back exactly what there was.
+# Also with leading apostrophes, so that removing one always restores the original text.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def harmless(text: str) -> str:
-    """Put an apostrophe before a text that begins as a formula does; numbers stay.
+    """Put an apostrophe before a text that starts like a formula; numbers are unchanged.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def harmless(text: str) -> str:
 
 
 def harmless_frame(frame: pl.DataFrame, events: EventLog) -> pl.DataFrame:
-    """Return a frame in which no text and no name is a formula; what changes is told."""
+    """Return a frame in which no text and no name is a formula; changes are logged as events."""
     columns = []
     for series in frame:
         columns.append(_harmless_series(series, events))
@@ -37,7 +37,7 @@ def harmless_frame(frame: pl.DataFrame, events: EventLog) -> pl.DataFrame:
 def _harmless_series(series: pl.Series, events: EventLog) -> pl.Series:
     name = harmless(series.name)
     if name != series.name:
-        events.add("export", "name quoted with an apostrophe", column=series.name)
+        events.add("name_quoted", column=series.name)
     if series.dtype != pl.String:
         return series.rename(name)
     changed = {
@@ -45,7 +45,6 @@ def _harmless_series(series: pl.Series, events: EventLog) -> pl.Series:
     }
     if changed:
         cells = int(series.is_in(list(changed)).sum())
-        detail = f"{cells} cells that a spreadsheet would run as formulas"
-        events.add("export", "texts quoted with an apostrophe", column=series.name, detail=detail)
+        events.add("texts_quoted", column=series.name, cells=cells)
         series = series.replace(changed)
     return series.rename(name)

@@ -31,7 +31,7 @@ _NAMES = NameRule(
     others="A-Za-z0-9_.",
 )
 _LABEL_BYTES, _QUESTION_BYTES = 120, 256
-# Tried in this order where a reason has no code of its own; the first that is no answer is taken.
+# Codes to try, in this order, for a reason without a code; the first that is not an answer is used.
 _CODES = {
     Reason.SKIP: (-1, -6, -96, -996, -9996),
     Reason.REFUSED: (-7, -97, -997, -9997),
@@ -40,26 +40,26 @@ _CODES = {
 }
 
 _SYNTAX = """* Opens the imputations and splits them, so that procedures pool what they can.
-* Put in the folder that holds imputations.sav.
+* Enter the folder of imputations.sav below.
 CD '.'.
 GET FILE='imputations.sav'.
 SORT CASES BY Imputation_.
 SPLIT FILE LAYERED BY Imputation_.
-* Imputation_ = 0 is what was observed. Then, for instance:
+* Imputation_ = 0 is the observed data. Then, for instance:
 * REGRESSION /DEPENDENT outcome /METHOD=ENTER term.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class _Codes:
-    """The codes of one question that are no answer.
+    """The codes of one question that are not answers.
 
     Attributes
     ----------
     own : ndarray of float64, shape (n_rows,)
-        The code each row had in the file; NaN where it had none.
+        The code of each row in the file; NaN if it had none.
     of_reason : dict of Reason to float
-        For cells without a code of their own; a blank has none.
+        Codes for cells without their own code; a blank has none.
     labels : dict of float to str
     """
 
@@ -129,7 +129,7 @@ def _codes(survey: PortableSurvey, question: PortableColumn) -> _Codes:
         own = _numbers_in_file(survey.survey.frame[column.name])
         own[~np.isin(own, list(special))] = np.nan
     else:
-        # Levels were given new numbers, so codes of the old ones could clash.
+        # Levels have new numbers, so the old codes could clash with them.
         special = {}
     answers = _answer_numbers(survey, question)
     of_reason: dict[Reason, float] = {}
@@ -172,9 +172,9 @@ def _cells(
     reasons: NDArray[np.uint8],
     observed: NDArray[np.uint8],
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return one table's cells, and which of them are codes of no answer.
+    """Return one table's cells, and which of them are codes instead of answers.
 
-    A code of the file stays where the reason is still the same.
+    A code of the file is kept if the reason is still the same.
     """
     cells = question.answers(coded).copy()
     by_reason = np.array(
@@ -197,7 +197,7 @@ def _few_enough(
     is_code: NDArray[np.bool_],
     events: EventLog,
 ) -> tuple[list[float], NDArray[np.float64]]:
-    """SPSS holds three missing values, or a range and one: others are moved below all answers."""
+    """Renumber codes that SPSS cannot declare: it allows three values, or a range and one."""
     if len(used) <= 3 or not _between(used, answers, question):
         return used, cells
     start = min(*used, *answers.tolist(), 0.0) - len(used)
@@ -206,13 +206,17 @@ def _few_enough(
     for old, new in moved.items():
         result[is_code & (cells == old)] = new
         codes.labels[new] = codes.labels.get(old, f"{old:g}")
-    detail = ", ".join(f"{old:g} is {new:g}" for old, new in moved.items())
-    events.add("export", "missing codes renumbered", column=question.column.name, detail=detail)
+    events.add(
+        "missing_codes_renumbered",
+        column=question.column.name,
+        codes=[f"{old:g}" for old in moved],
+        new_codes=[f"{new:g}" for new in moved.values()],
+    )
     return sorted(moved.values()), result
 
 
 def _between(used: list[float], answers: NDArray[np.float64], question: PortableColumn) -> bool:
-    """Whether an answer lies in the range of the codes."""
+    """Return whether an answer lies in the range of the codes."""
     numbers = np.concatenate([answers, [] if question.numbers is None else question.numbers])
     return bool(((numbers >= used[0]) & (numbers <= used[-1])).any())
 
@@ -233,10 +237,9 @@ def _short_labels(
 
 
 def _cut(name: str, text: str, longest: int, events: EventLog) -> str:
-    """Shorten a text to a number of bytes, as SPSS counts."""
+    """Shorten a text to a number of bytes, which SPSS counts."""
     encoded = text.encode()
     if len(encoded) <= longest:
         return text
-    detail = f"to {longest} bytes, of {len(encoded)}"
-    events.add("export", "label shortened", column=name, detail=detail)
+    events.add("label_shortened", column=name, kept=longest, bytes=len(encoded))
     return encoded[:longest].decode(errors="ignore")

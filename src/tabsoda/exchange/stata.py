@@ -2,7 +2,7 @@
 
 In Stata ``.`` in the observed data (m = 0) is a value to impute; ``.a`` to ``.z`` are *hard*
 missing, and ``mi update`` puts them back into every imputation. So a skip is ``.a`` (or the letter
-the survey had) and an imputed cell is ``.`` in m = 0; why it was missing stands in reasons.dta.
+the survey had) and an imputed cell is ``.`` in m = 0; reasons.dta says why it was missing.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _RESERVED = (
 )
 _NAMES = NameRule(
     "Stata",
-    # Stata has 32, but sets of labels carry the variable's name and get one less when written.
+    # Stata allows 32, but a set of labels is named after its variable and may have only 31.
     31,
     frozenset([*_RESERVED.split(), *(f"str{length}" for length in range(1, 2046))]),
     ignores_case=False,
 )
 _MI = ("_mi_m", "_mi_id", "_mi_miss")
 _LABEL_LENGTH = 80
-# The oldest Stata whose files hold Unicode.
+# The oldest version of Stata with Unicode files.
 _VERSION = 14
 _LETTERS = {Reason.SKIP: "a", Reason.REFUSED: "r", Reason.DONT_KNOW: "d", Reason.OTHER: "o"}
 
@@ -88,7 +88,7 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
 
 
 def _index(survey: PortableSurvey) -> list[tuple[str, pl.Series]]:
-    """Return the three columns by which Stata knows which table and row it is."""
+    """Return the three columns with which Stata identifies tables and rows."""
     n, m = survey.n_rows, len(survey.result)
     incomplete = np.zeros(n)
     incomplete[survey.result.cells.rows] = 1
@@ -129,7 +129,7 @@ def _imputed_cells(result: Imputations) -> NDArray[np.bool_]:
 
 
 def _letters(column: Column) -> dict[Reason, str]:
-    """Choose a letter for every reason, the survey's own where it has one; none for a blank."""
+    """Choose a letter for every reason, the survey's own if it has one; none for a blank."""
     own = {
         str(code)[1]: reason
         for code, reason in column.special_codes.items()
@@ -146,7 +146,7 @@ def _letters(column: Column) -> dict[Reason, str]:
 
 
 def _own_letters(survey: PortableSurvey, question: PortableColumn) -> NDArray[np.object_]:
-    """Return the letter each row had in the file; None where it had none."""
+    """Return the letter of each row in the file; None if it had none."""
     tags = survey.survey.tags.get(question.column.name)
     if tags is None:
         return np.full(survey.n_rows, None, dtype=object)
@@ -161,7 +161,7 @@ def _lettered(
 ) -> NDArray[np.object_]:
     """Return the letter of each cell of one table; None for an answer and a blank.
 
-    A letter of the file stays where the reason is still the same.
+    A letter of the file is kept if the reason is still the same.
     """
     letters = np.array([None, *(of_reason.get(reason) for reason in REASONS)], dtype=object)
     found = letters[reasons]
@@ -180,7 +180,7 @@ def _series(
     used = sorted({letter for letter in letters if letter is not None})
     if not used:
         return pl.Series(answers).fill_nan(None), used
-    # One Python number for each distinct answer: a million cells share a few objects.
+    # One Python number per distinct answer, shared by all its cells, to save memory.
     distinct, places = np.unique(answers, return_inverse=True)
     objects = np.array([None if np.isnan(v) else float(v) for v in distinct], dtype=object)
     cells = objects[places]
@@ -197,9 +197,8 @@ def _labels(
         if number == round(number):
             labels[int(number)] = text
         else:
-            detail = f"{number:g} '{text}': Stata labels whole numbers only"
             name = question.column.name
-            events.add("export", "label left out", column=name, detail=detail)
+            events.add("label_left_out", column=name, code=f"{number:g}", label=text)
     known = question.column.level_labels
     for reason, letter in of_reason.items():
         if letter in used:
@@ -210,13 +209,12 @@ def _labels(
 
 def _cut(name: str, text: str, events: EventLog) -> str:
     if len(text) > _LABEL_LENGTH:
-        detail = f"to {_LABEL_LENGTH} characters, of {len(text)}"
-        events.add("export", "question's text shortened", column=name, detail=detail)
+        events.add("question_text_shortened", column=name, kept=_LABEL_LENGTH, characters=len(text))
     return text[:_LABEL_LENGTH]
 
 
 def _write_reasons(survey: PortableSurvey, path: Path) -> None:
-    """Write why cells of the observed table hold no answer, one row a respondent."""
+    """Write why cells of the observed table have no answer, one row per respondent."""
     states = survey.result.table.states
     columns = {"_mi_id": pl.Series(np.arange(1.0, survey.n_rows + 1))}
     known: dict[Any, str] = {0: "Answered"}
@@ -235,9 +233,9 @@ def _write_reasons(survey: PortableSurvey, path: Path) -> None:
 
 def _do_file(survey: PortableSurvey) -> str:
     imputed = textwrap.fill(" ".join(question.name for question in survey.imputed), 90)
-    return f"""* Reads the imputations into Stata's mi system. Run it in the folder that holds it.
-* m = 0 is what was observed: . was imputed, .a (or the survey's letter) is a skip, never imputed.
-* reasons.dta tells why each cell of m = 0 holds no answer; merge it by _mi_id.
+    return f"""* Reads the imputations into Stata's mi system. Run it in its own folder.
+* m = 0 is the observed data: . was imputed, .a (or the survey's letter) is a skip, never imputed.
+* reasons.dta says why cells of m = 0 have no answer; merge it by _mi_id.
 version {_VERSION}
 use "imputations.dta", clear
 rename (_mi_m _mi_id) (tabsoda_m tabsoda_id)

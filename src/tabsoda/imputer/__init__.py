@@ -1,4 +1,4 @@
-"""``TabSODAImputer``, and imputing files with it: the one orchestration.
+"""``TabSODAImputer`` and ``impute_file``, which run every step from a survey to imputations.
 
 Input: a survey, its description, rules or a skip mask. Output:
 :class:`~tabsoda.results.Imputations`.

@@ -1,4 +1,4 @@
-"""The fitted model of an unfinished run, so that the next start does not fit again."""
+"""Checkpoint of the fitted model, so that a restarted run does not fit again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tabsoda.events import EventLog
 from tabsoda.imputer import TabSODAImputer
 from tabsoda.survey import Survey
 
-# The folder of the model within that of the checkpoint.
+# Folder of the model inside the checkpoint folder.
 KEPT_MODEL = "model"
 
 
@@ -24,7 +24,7 @@ def save_whole(imputer: TabSODAImputer, folder: Path, checkpoint: Path) -> None:
     folder : Path
         Must not exist; its parent must.
     checkpoint : Path
-        Where files are until all are there; on the disk of ``folder``.
+        Where files are written first; must be on the same disk as ``folder``.
     """
     with tempfile.TemporaryDirectory(dir=checkpoint) as place:
         imputer.save(Path(place) / "model")
@@ -32,25 +32,25 @@ def save_whole(imputer: TabSODAImputer, folder: Path, checkpoint: Path) -> None:
 
 
 def load_kept(imputer: TabSODAImputer, folder: Path, survey: Survey) -> bool:
-    """Give an imputer the fit that an earlier start of the same run saved; say whether it has one.
+    """Load the fit saved by an earlier start of the same run; return whether there was one.
 
     Parameters
     ----------
     imputer : TabSODAImputer
-        With the parameters of that run.
+        Has the parameters of that run.
     folder : Path
         As :func:`save_whole` wrote it.
     survey : Survey
-        What is imputed. Its events come first in those of the imputer, as after a fit.
+        The survey to impute. Its events come first in the imputer's events, as after a fit.
     """
     if not folder.is_dir():
         return False
     try:
         imputer.resume(folder)
     except InputError as error:
-        survey.events.add("train", "kept model not used", detail=str(error))
+        survey.events.add("saved_model_not_used", message=str(error))
         return False
     imputer.events_ = EventLog([*survey.events, *imputer.engine_.events])
     version = json.loads((folder / "model.json").read_text(encoding="utf-8"))["tabsoda"]
-    imputer.events_.add("train", "resumed", detail=f"after the fit, made by tabsoda {version}")
+    imputer.events_.add("fitted_model_reused", version=version)
     return True

@@ -1,4 +1,4 @@
-"""``impute_file``: from a survey file to a result folder, as ``tabsoda impute`` does it."""
+"""``impute_file``: from a survey file to a result folder, like ``tabsoda impute``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tabsoda.results.run_folder import check_folder, claim_folder
 from tabsoda.results.saving import write_result
 from tabsoda.survey import Survey
 
-# Called with the name of a stage; the block gets the function to report its progress to.
+# Called with the name of a stage; the context manager yields a progress callback.
 Stages = Callable[[str], AbstractContextManager[Progress]]
 
 
 @contextmanager
 def _quiet(stage: str) -> Iterator[Progress]:
-    """Show nothing of a stage's progress."""
+    """Show no progress."""
     yield lambda done, total, what: None
 
 
@@ -41,7 +41,7 @@ class SurveyFiles:
     ----------
     data : path
     description : Schema, path, list of dict or None
-        That of the imputer where absent.
+        The imputer's description is used if None.
     codebook, skip_mask : path or None
     unlisted : {"error", "missing"}
     """
@@ -59,7 +59,7 @@ class SurveyFiles:
 
     @property
     def paths(self) -> dict[str, Path]:
-        """The files that were named."""
+        """The files to read."""
         named = {
             "data": self.data,
             "survey": self.description,
@@ -69,12 +69,12 @@ class SurveyFiles:
         return {name: Path(one) for name, one in named.items() if isinstance(one, str | Path)}
 
     def identity(self) -> dict[str, Any]:
-        """Return what makes two readings the same, as plain values."""
+        """Return plain values that are equal for equal inputs."""
         hashes = {name: file_hash(path) for name, path in self.paths.items()}
         return hashes | {"unlisted": self.unlisted}
 
     def prepare(self, imputer: TabSODAImputer, progress: Stages) -> Survey:
-        """Read the survey and settle the state of every cell."""
+        """Read the survey and determine the state of every cell."""
         from tabsoda.reading import read_survey
 
         is_fitted = hasattr(imputer, "engine_")
@@ -100,7 +100,7 @@ def plan_file(
     progress: Stages | None = None,
     **reading: Any,
 ) -> ImputationPlan:
-    """Return what :func:`impute_file` would impute, and what it would take; writes nothing.
+    """Return what :func:`impute_file` would impute and its cost; writes nothing.
 
     Parameters
     ----------
@@ -127,31 +127,31 @@ def impute_file(
 ) -> Imputations:
     """Impute a survey file and write the result to a folder, as ``tabsoda impute`` does.
 
-    Interrupted, the same call goes on after the last finished round or draw. A trial result is
-    written and read back before the fit, so that what can fail at the end fails at the beginning.
+    After an interruption, the same call continues from the last finished stage or draw. A trial
+    result is written and read back before the fit, so that errors in writing show up early.
 
     Parameters
     ----------
     data : path
     imputer : TabSODAImputer
-        A fitted one is used as it is; another one is fitted.
+        Fitted first unless it is already fitted.
     folder : path
-        Gets all tables, the model, the settings, the manifest and the report;
+        Where all tables, the model, the settings, the manifest and the report are written;
         :func:`tabsoda.load_result` reads it.
     m : int
-        Draws.
+        Number of draws.
     report : bool
-        Write report.html and report.json, too.
+        Also write report.html and report.json.
     force : bool
-        Overwrite what an earlier run left in the folder.
+        Overwrite the files of an earlier run in the folder.
     announce : callable, optional
         Called with the plan before the long work starts.
     progress : callable, optional
-        Called with the name of a stage; returns a context manager that gives the function
+        Called with the name of a stage; returns a context manager that yields the callback
         ``progress(done, total, what)``.
     **reading
         ``description``, ``codebook``, ``skip_mask`` and ``unlisted`` of
-        :func:`tabsoda.read_survey`. Without a description, that of the imputer is used.
+        :func:`tabsoda.read_survey`. Without a description, the imputer's is used.
 
     Examples
     --------
@@ -179,27 +179,27 @@ def impute_file(
     rehearse(survey, root, m, settings=settings, rules=survey.rules)
     with keeping_in(root):
         _fit(imputer, survey, checkpoint, stages)
-        with stages("Imputing") as told:
-            result = imputer.impute(survey, m, checkpoint=checkpoint / "draws", progress=told)
+        with stages("Imputing") as update:
+            result = imputer.impute(survey, m, checkpoint=checkpoint / "draws", progress=update)
     manifest = write_result(result, root)
     if report:
         from tabsoda.report.report import PAGE, write_report
 
-        with stages("Reporting") as told:
-            write_report(result, root / PAGE, manifest=manifest, imputer=imputer, progress=told)
+        with stages("Reporting") as update:
+            write_report(result, root / PAGE, manifest=manifest, imputer=imputer, progress=update)
     return result
 
 
 def _paths_of(imputer: TabSODAImputer) -> list[Path]:
-    """Return the files that the imputer's parameters name."""
+    """Return the files named in the imputer's parameters."""
     named = (imputer.description, imputer.rules)
     return [Path(one) for one in named if isinstance(one, str | Path)]
 
 
 def _fit(imputer: TabSODAImputer, survey: Survey, checkpoint: Path, stages: Stages) -> None:
-    """Fit the imputer where it is not, or take what an earlier start of the same run fitted."""
+    """Fit the imputer unless it is fitted, or load the fit of an earlier start of the same run."""
     if hasattr(imputer, "engine_") or load_kept(imputer, checkpoint / KEPT_MODEL, survey):
         return
-    with stages("Fitting") as told:
-        imputer.fit(survey, checkpoint=checkpoint, progress=told)
+    with stages("Fitting") as update:
+        imputer.fit(survey, checkpoint=checkpoint, progress=update)
     save_whole(imputer, checkpoint / KEPT_MODEL, checkpoint)

@@ -1,4 +1,4 @@
-"""A saved imputer: its engine, and beside it description, rules, names and parameters."""
+"""A saved imputer: its engine, description, rules, column names and parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def save_imputer(imputer: TabSODAImputer, folder: Path) -> None:
 
 
 def load_fit(folder: Path, device: str) -> tuple[Engine, ImputerState]:
-    """Read what :func:`save_imputer` wrote."""
+    """Read an imputer that :func:`save_imputer` wrote."""
     return load_engine(folder, device), ImputerState.load(folder)
 
 
@@ -50,7 +50,7 @@ class ImputerState:
         None for plain arrays.
     rules : RuleSet or None
     feature_names : tuple of str or None
-        None where arrays were fitted.
+        None if an array was fitted.
     n_features : int
     n_imputations : int
     skips : str
@@ -85,13 +85,13 @@ class ImputerState:
     def parameters(self, engine: Engine) -> dict[str, Any]:
         """Return parameters with which an imputer would be fitted to the same state."""
         return {
-            # All of its settings are given, so any preset of the same engine will do.
+            # All settings are given, so any preset of the same engine gives the same result.
             "preset": "path" if isinstance(engine.settings, PaperSettings) else None,
             "settings": engine.settings.to_dict(),
             "description": self.schema,
             "skips": self.skips,
             "rules": self.rules if self.skips == "given" else None,
-            # Whoever saved the model accepted its rules.
+            # The rules were accepted when the model was fitted.
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
             "gate_policy": self.gate_policy,
             "n_imputations": self.n_imputations,
@@ -99,7 +99,7 @@ class ImputerState:
         }
 
     def save(self, folder: Path) -> None:
-        """Write the parts to a model's folder; those of an earlier model there are removed."""
+        """Write the parts to a model's folder; removes those of an earlier model."""
         from tabsoda.schema.files import save_schema
 
         (folder / _SCHEMA).unlink(missing_ok=True)
@@ -139,7 +139,7 @@ class ImputerState:
                 int(content["n_features"]),
                 int(content["n_imputations"]),
                 str(content["skips"]),
-                # Models saved before there was a choice settled nothing.
+                # Models saved before this parameter existed used "keep".
                 str(content.get("gate_policy", "keep")),
                 RouteModels.load(folder / _ROUTES) if (folder / _ROUTES).exists() else None,
             )
@@ -149,20 +149,20 @@ class ImputerState:
             raise InputError(
                 f"The model file '{folder / _TEXT}' cannot be read",
                 found=f"{type(error).__name__}: {error}",
-                expected="a model as save writes it",
+                expected="a model written by save",
                 next_step="Save the model again, or fit it again",
             ) from error
 
 
 def _refuse_lost_files(folder: Path, content: dict[str, Any]) -> None:
-    """Raise where a file that was saved is gone: without it codes and skips would be answers."""
-    # Models saved before the files were listed: what they cannot have been without.
+    """Raise if a saved file is missing: without it, codes and skips would be read as answers."""
+    # Files that every model has, for models saved before the files were listed.
     needed = {_SCHEMA: content["feature_names"] is not None, _RULES: content["skips"] == "mine"}
     files = content.get("files", [name for name, was_saved in needed.items() if was_saved])
     for name in files:
         if not (folder / name).exists():
             raise InputError(
-                f"The model in '{folder}' is not whole",
+                f"The model in '{folder}' is incomplete",
                 found=f"no file '{name}'",
                 expected="all files that save wrote",
                 next_step="Copy the whole folder, or save the model again",

@@ -1,4 +1,4 @@
-"""``TabSODAImputer``: the engine with a scikit-learn face."""
+"""``TabSODAImputer``: a scikit-learn compatible imputer."""
 
 from __future__ import annotations
 
@@ -42,35 +42,36 @@ class TabSODAImputer(SklearnImputer):
 
     Parameters
     ----------
-    quality : {"fast", "balanced", "best"}
-        How much time to spend; what each means, and what it costs, is in the documentation.
+    quality : {"fast", "balanced", "best", "tiny"}
+        How much time to spend; the documentation compares accuracy and time.
+        ``"tiny"`` is for tests and first tries: it takes a second or so, and its estimates are
+        poor.
     preset : str, optional
-        Other settings to start from than those of a quality: ``"path"`` and ``"nsduh"`` as in
-        the paper, ``"small"`` for the paper's network on a laptop.
+        Use the engine of the paper instead of a quality: ``"path"`` and ``"nsduh"`` have the
+        settings of the paper, ``"small"`` has a smaller network for a laptop.
     settings : dict of dict, optional
-        What differs from the quality or preset, such as ``{"training": {"max_steps": 500}}``; see
+        Changes to the quality or preset, such as ``{"training": {"max_steps": 500}}``; see
         :class:`tabsoda.EngineSettings`, and :class:`tabsoda.PaperSettings` for the presets.
     description : Schema, path, list of dict, optional
-        What the columns mean; proposed from the data where absent. A plain array is taken as
-        continuous columns.
+        The meaning of the columns; guessed from the data if not given. The columns of a plain
+        array are continuous.
     skips : {"given", "mine"}
-        Take skips as given by codes, mask or rules; or mine the rules first.
+        Use the skips given by codes, mask or rules; or mine the rules first.
     rules : RuleSet or path, optional
-        Routing rules to apply, to new rows too, or their file. Rules that nobody has
-        reviewed are refused.
+        Routing rules to apply, also to new rows, or their file. Unreviewed rules are refused.
     accept_unreviewed : bool
         Apply rules without a review (``--accept-all`` on the command line); an event names them.
         Mined rules are never reviewed: ``skips="mine"`` needs no acceptance, but records the same
         event.
     gate_policy : {"follow", "keep"}
-        What becomes of questions that hang on a missing answer, where rules are known. "follow":
-        each draw imputes the gate first, and then skips or imputes what hangs on it, by the
-        rules. "keep": whatever is missing is imputed, as in the paper.
+        How to treat questions that depend on a missing answer (a gate), where rules are known.
+        "follow": each draw imputes the gate first, then skips or imputes the questions that
+        depend on it. "keep": every missing cell is imputed, as in the paper.
     n_imputations : int
-        Draws that :meth:`impute` makes where it is not told otherwise.
+        Default number of draws of :meth:`impute`.
     random_state : int
-        The same number gives the same imputations, whatever the order of the rows or the size
-        of the blocks they are computed in.
+        The same number gives the same imputations, independent of the order of the rows and of
+        the size of the blocks they are computed in.
     device : str
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -81,9 +82,9 @@ class TabSODAImputer(SklearnImputer):
         None for plain arrays.
     rules_ : RuleSet or None
     routes_ : RouteModels or None
-        How probable the routes of each gate are; None without rules or with ``"keep"``.
+        Models of the routes at each gate; None without rules or with ``"keep"``.
     settings_ : dict
-        Resolved.
+        All settings of the fit.
     history_ : list of dict
     events_ : EventLog
     files_ : dict of str to InputFile
@@ -91,9 +92,9 @@ class TabSODAImputer(SklearnImputer):
 
     Notes
     -----
-    Skipped cells, and columns in which nobody answered, stay empty in what :meth:`transform`
-    returns: that is the point, but it means that the output may hold NaN. The point estimates of
-    :meth:`transform` are too smooth for standard errors; use the draws of :meth:`impute`.
+    Skipped cells, and columns that nobody answered, stay empty in the output of
+    :meth:`transform`, so it may contain NaN. The point estimates of :meth:`transform` vary too
+    little for standard errors; use the draws of :meth:`impute`.
 
     Examples
     --------
@@ -145,7 +146,7 @@ class TabSODAImputer(SklearnImputer):
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
     ) -> TabSODAImputer:
-        """Learn from a survey.
+        """Fit the model to a survey.
 
         Parameters
         ----------
@@ -157,7 +158,7 @@ class TabSODAImputer(SklearnImputer):
         sample_weight : array, shape (n_rows,), optional
             Weights of the rows in the loss.
         checkpoint : path, optional
-            Folder for finished parts of the fit: the same call, made again, goes on from there.
+            Folder for finished parts of the fit: the same call continues from there.
         progress : callable, optional
             Called as ``progress(done, total, what)`` while the fit runs.
         """
@@ -191,12 +192,12 @@ class TabSODAImputer(SklearnImputer):
         return self
 
     def fit_transform(self, X: Any, y: None = None, *, skip_mask: Any = None, **fit: Any) -> Any:
-        """Learn from a survey, and return it with missing cells filled.
+        """Fit the model to a survey, and return the survey with missing cells filled.
 
         Parameters
         ----------
         X, y, skip_mask
-            As in :meth:`fit`; the mask holds for both.
+            As in :meth:`fit`; the mask is used for both steps.
         **fit
             ``sample_weight``, ``checkpoint`` and ``progress`` of :meth:`fit`.
         """
@@ -213,7 +214,7 @@ class TabSODAImputer(SklearnImputer):
 
         Returns
         -------
-        The same kind of table as ``X``, or as :meth:`set_output` says
+        The same kind of table as ``X``, or the kind chosen with :meth:`set_output`
         """
         return self._as_output(self.impute(X, m=0, skip_mask=skip_mask).point())
 
@@ -226,18 +227,18 @@ class TabSODAImputer(SklearnImputer):
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Imputations:
-        """Draw the missing cells ``m`` times, and estimate them once.
+        """Draw the missing cells ``m`` times, and compute point estimates.
 
         Parameters
         ----------
         X : array, frame, path or Survey
             Old or new rows; nothing is fitted again.
         m : int, optional
-            ``n_imputations`` where absent.
+            Number of draws; ``n_imputations`` by default.
         skip_mask, progress
             As in :meth:`fit`.
         checkpoint : path, optional
-            Folder for finished draws: the same call, made again, does not repeat them.
+            Folder for finished draws: the same call does not repeat them.
         """
         check_is_fitted(self)
         X = unmasked(X)
@@ -254,7 +255,7 @@ class TabSODAImputer(SklearnImputer):
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Imputations:
-        """Impute a survey whose states are settled, as :meth:`prepare` returns it.
+        """Impute a survey that :meth:`prepare` returned.
 
         Parameters
         ----------
@@ -262,13 +263,13 @@ class TabSODAImputer(SklearnImputer):
         m, checkpoint, progress
             As in :meth:`impute`.
         occurrences : ndarray of int64, shape (n_rows,), optional
-            How many rows equal to each come before it, where these rows are part of a larger
-            table; draws of equal rows differ by it.
+            How many equal rows come before each row, if these rows are part of a larger table.
+            Draws of equal rows differ by this number.
         """
         n_draws = self.n_imputations if m is None else m
         if not isinstance(n_draws, int | np.integer) or n_draws < 0:
             raise InputError(
-                "The number of imputations is not usable", found=repr(n_draws), expected="0 or more"
+                "The number of imputations is invalid", found=repr(n_draws), expected="0 or more"
             )
         check_policy(self.gate_policy)
         started = time.perf_counter()
@@ -290,22 +291,22 @@ class TabSODAImputer(SklearnImputer):
             survey.original,
             self.settings_,
             self.history_,
-            # The events of the fitted table come again with the imputed one.
+            # The fitted table's events may also be in the survey's; they are listed once.
             EventLog(list(dict.fromkeys([*self.events_, *survey.events, *decided]))),
             routing,
             replace(run, seconds=self._fit_seconds + time.perf_counter() - started),
         )
 
     def prepare(self, X: Any, *, skip_mask: Any = None, progress: Progress | None = None) -> Survey:
-        """Read a table and settle the state of every cell, as :meth:`fit` or :meth:`impute` would.
+        """Read a table and determine the state of every cell, as :meth:`fit` and :meth:`impute` do.
 
-        What it returns can be given to both, which then repeat nothing.
+        Pass the returned survey to both, so that this is not repeated.
 
         Parameters
         ----------
         X : array, frame, path or Survey
         skip_mask, progress
-            As in :meth:`fit`. Before the fit, rules are mined here where ``skips="mine"``.
+            As in :meth:`fit`. Before the fit, this mines the rules if ``skips="mine"``.
         """
         if hasattr(self, "engine_"):
             return self._under_own_rules(read_input(X, self.schema_, skip_mask))
@@ -313,13 +314,13 @@ class TabSODAImputer(SklearnImputer):
         return self._under_rules(read_input(X, self.description, skip_mask), rules, progress)
 
     def use_rules(self, rules: Any, *, accept_unreviewed: bool = False) -> TabSODAImputer:
-        """Impute by other rules from now on; nothing is fitted again.
+        """Use other rules for imputing from now on, without refitting.
 
         Parameters
         ----------
         rules : RuleSet or path
         accept_unreviewed : bool
-            As the parameter of that name.
+            As the parameter of the imputer.
         """
         check_is_fitted(self)
         given = read_rules(rules, accepted=accept_unreviewed)
@@ -348,7 +349,7 @@ class TabSODAImputer(SklearnImputer):
     def load(cls, folder: str | Path, device: str = "auto") -> TabSODAImputer:
         """Read a model that :meth:`save` wrote; no code in it is executed.
 
-        Its parameters are such that fitting it again does the same.
+        Its parameters are set such that a new fit gives the same model.
         """
         engine, state = load_fit(Path(folder), device)
         imputer = cls(**state.parameters(engine), device=device)
@@ -357,7 +358,7 @@ class TabSODAImputer(SklearnImputer):
         return imputer
 
     def resume(self, folder: str | Path) -> TabSODAImputer:
-        """Take over the fit that an imputer of the same parameters saved.
+        """Load the fit that an imputer with the same parameters saved.
 
         Parameters
         ----------
@@ -380,10 +381,10 @@ class TabSODAImputer(SklearnImputer):
         self._fit_seconds = 0.0
 
     def settings_for(self, n_rows: int, n_columns: int) -> AnySettings:
-        """Return the settings for a table of this size; raise where some are wrong."""
+        """Return the settings for a table of this size; raise if they are invalid."""
         if self.quality not in QUALITIES:
             raise InputError(
-                "The parameter quality is not known",
+                "The parameter quality has an unknown value",
                 found=repr(self.quality),
                 expected=f"one of {', '.join(map(repr, QUALITIES))}",
             )

@@ -1,4 +1,4 @@
-"""What the imputer takes: arrays, frames, files and surveys, all become a survey."""
+"""Converts the imputer's input (arrays, frames, files, surveys) to a survey."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tabsoda.table import CodedTable
 
 
 def check_names(frame: Any) -> None:
-    """Raise where the columns of a frame have names of mixed types, or two have one name."""
+    """Raise if the column names of a frame have mixed types or are not unique."""
     from tabsoda.reading.raw import refuse_odd_names
 
     refuse_odd_names(frame.columns if hasattr(frame, "columns") else frame.column_names)
 
 
 def unmasked(X: Any) -> Any:
-    """Return a masked array with its masked cells blank; anything else as it is.
+    """Return a masked array with its masked cells blank; anything else unchanged.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def unmasked(X: Any) -> Any:
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if X.dtype.kind in "fiub":
-        # The smallest type of floats that holds them all.
+        # The smallest float type that represents all values.
         values, blank = np.array(X.data, dtype=np.result_type(X.dtype, np.float16)), np.nan
     else:
         values, blank = np.array(X.data, dtype=object), None
@@ -42,16 +42,16 @@ def unmasked(X: Any) -> Any:
 
 
 def _is_blank(value: Any) -> bool:
-    """Whether a cell of an array of objects holds nothing: None, NaN, or pandas' NA."""
+    """Return whether a cell of an object array is empty: None, NaN, or pandas' NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:
-        # What is neither equal to itself nor not: NA.
+        # pandas' NA: a comparison with itself has no truth value.
         return True
 
 
 def read_input(X: Any, description: Any, skip_mask: Any) -> Survey:
-    """Read whatever was given; rules are not applied yet.
+    """Read the input as a survey, without applying rules.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def read_input(X: Any, description: Any, skip_mask: Any) -> Survey:
         The events of a survey are copied, so that more can be added.
     description : Schema, path, list of dict or None
     skip_mask : array, frame, path or None
-        Added to the skips that codes tell.
+        Added to the skips known from codes.
     """
     if isinstance(X, Survey):
         survey = X.with_own_events()
@@ -82,7 +82,7 @@ def _from_array(X: Any, skip_mask: Any) -> Survey:
     columns = tuple(
         Column(f"x{number}", ColumnKind.CONTINUOUS) for number in range(values.shape[1])
     )
-    # The engine works in float64; the result has the type of what was put in.
+    # The engine works in float64; the result gets the type of the input.
     original = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else None
     survey = Survey.of_array(CodedTable.from_values(columns, values), original)
     return survey if skip_mask is None else _masked(survey, np.asarray(skip_mask))
@@ -94,7 +94,7 @@ def _array_frame(X: Any) -> Any:
     values = np.asarray(X)
     if values.ndim != 2:
         raise InputError(
-            "The array is no table", found=f"{values.ndim} dimensions", expected="2 dimensions"
+            "The array is not a table", found=f"{values.ndim} dimensions", expected="2 dimensions"
         )
     names = [f"x{number}" for number in range(values.shape[1])]
     if values.dtype == object:

@@ -1,4 +1,4 @@
-"""Checks of an imputer's parameters, made before any work is done."""
+"""Checks of an imputer's parameters before the fit."""
 
 from __future__ import annotations
 
@@ -20,31 +20,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GivenRules:
-    """The rules of a parameter, and the file they were read from where there is one."""
+    """The rules given by a parameter, and the file they were read from, if any."""
 
     rules: RuleSet | None = None
     files: dict[str, InputFile] = field(default_factory=dict)
 
 
 def check_parameters(imputer: TabSODAImputer) -> GivenRules:
-    """Raise where a parameter is wrong or rules are not reviewed; return the rules."""
+    """Raise if a parameter is invalid or rules are unreviewed; return the rules."""
     imputer.settings_for(1, 1)
     checked_seed(imputer.random_state)
     if imputer.skips not in ("given", "mine"):
         raise InputError(
-            "The parameter skips is not known", found=repr(imputer.skips), expected="given, mine"
+            "The parameter skips has an unknown value",
+            found=repr(imputer.skips),
+            expected="given, mine",
         )
     check_policy(imputer.gate_policy)
     if imputer.skips == "mine" and imputer.rules is not None:
         raise InputError(
-            "The parameter skips='mine' looks for rules, but rules are given already",
+            "The parameter skips='mine' cannot be combined with rules",
             next_step="Leave out skips='mine', or leave out rules",
         )
     return read_rules(imputer.rules, accepted=imputer.accept_unreviewed)
 
 
 def read_rules(rules: Any, *, accepted: bool) -> GivenRules:
-    """Read rules where a file is given; raise where they are not reviewed and not accepted.
+    """Read rules if a file is given; raise if they are neither reviewed nor accepted.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def read_rules(rules: Any, *, accepted: bool) -> GivenRules:
         return GivenRules(read, {"rules": InputFile.of(rules)})
     if not isinstance(rules, RuleSet):
         raise InputError(
-            "The parameter rules is not usable",
+            "The parameter rules is invalid",
             found=type(rules).__name__,
             expected="a RuleSet, or the path of a rules file",
         )
@@ -69,11 +71,11 @@ def read_rules(rules: Any, *, accepted: bool) -> GivenRules:
 
 
 def checked_seed(seed: Any) -> int:
-    """Return a seed as a plain integer; raise where it is not a whole number."""
+    """Return the seed as an int; raise if it is not a whole number."""
     if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
         return int(seed)
     raise InputError(
-        "The parameter random_state is not usable",
+        "The parameter random_state is invalid",
         found=repr(seed),
-        expected="a whole number, because noise is keyed by it",
+        expected="a whole number, because random numbers are keyed by it",
     )

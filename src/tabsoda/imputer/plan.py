@@ -1,4 +1,4 @@
-"""What imputing a survey would do and take, before anything is fitted."""
+"""The plan of an imputation before anything is fitted: cells to impute, time and memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.survey import Survey
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ class ImputationPlan:
     Attributes
     ----------
     survey : Survey
-        With the state of every cell settled.
+        With the state of every cell determined.
     cost : Cost
         Estimated seconds and bytes.
     fillable : ndarray of bool, shape (n_questions,)
-        Questions that can be imputed: those that somebody answered, here or in the fit.
+        Questions that can be imputed: somebody answered them, here or in the fit.
     rules : RuleSet or None
-        The rules that draws follow; None where there are none, or ``gate_policy="keep"``.
+        The rules that draws follow; None without rules or with ``gate_policy="keep"``.
     """
 
     survey: Survey
@@ -41,8 +42,8 @@ class ImputationPlan:
         """Return the counts of every variable and the cost, as plain values.
 
         Missing cells of questions that nobody answered stay missing. Of the cells to impute, some
-        are ``unresolved``: they hang on a missing answer, and draws that follow the rules skip or
-        impute them.
+        are ``unresolved``: they depend on a missing answer, and draws that follow the rules skip
+        or impute them.
         """
         from tabsoda.routing.unresolved import count_unresolved
 
@@ -70,12 +71,12 @@ class ImputationPlan:
             },
             "seconds": round(self.cost.seconds, 1),
             "memory_bytes": int(self.cost.memory_bytes),
-            "events": survey.events.to_dicts(),
+            "events": to_dicts_with_text(survey.events),
         }
 
 
 def plan_imputation(imputer: TabSODAImputer, survey: Survey, m: int) -> ImputationPlan:
-    """Return what imputing a prepared survey would do.
+    """Return the plan for a prepared survey.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def plan_imputation(imputer: TabSODAImputer, survey: Survey, m: int) -> Imputati
     survey : Survey
         As :meth:`tabsoda.TabSODAImputer.prepare` returns it.
     m : int
-        Draws.
+        Number of draws.
     """
     rules = survey.rules if imputer.gate_policy == "follow" else None
     fillable: NDArray[np.bool_] = survey.states.answered.sum(axis=0) > 0

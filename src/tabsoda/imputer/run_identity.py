@@ -1,4 +1,4 @@
-"""What an imputer states about its runs: options, files, and what makes two runs the same."""
+"""The record of a run (options, files), and the values that make two runs identical."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ if TYPE_CHECKING:
 
 
 def run_record(imputer: TabSODAImputer, survey: Survey, n_draws: int, seconds: float) -> RunRecord:
-    """Return how a result comes about, for its manifest.
+    """Return the record of a run, for the manifest of its result.
 
     Parameters
     ----------
     imputer : TabSODAImputer
         Fitted.
     survey : Survey
-        As it is imputed, rules applied.
+        As imputed, with rules applied.
     n_draws : int
     seconds : float
     """
     options = {"draws": n_draws, "unlisted": survey.unlisted, **imputer_options(imputer)}
     known = survey.known_skips
     by_rules = 0 if known is None else int((survey.states.skipped & ~known).sum())
-    # A copy, because fitting the imputer again must not change the model of this result.
+    # A copy: refitting the imputer must not change the model of this result.
     return RunRecord(options, survey.files | imputer.files_, seconds, by_rules, copy.copy(imputer))
 
 
 def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
     """Return the parameters that determine the imputations, as plain values.
 
-    Those of the fit are left out where the imputer was loaded: the model's files stand for them.
+    Those of the fit are left out if the imputer was loaded, because the model's files identify
+    the fit.
     """
     options: dict[str, Any] = {
         "seed": int(imputer.random_state),
@@ -56,10 +57,10 @@ def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
 
 
 def imputer_identity(imputer: TabSODAImputer) -> dict[str, Any]:
-    """Return what makes two imputers impute the same, as plain values.
+    """Return plain values that are equal for imputers that impute the same.
 
-    Hashes of the model's files where it is fitted; else the parameters, with the contents of the
-    description and the rules.
+    Hashes of the model's files if it is fitted; otherwise the parameters, with the contents of
+    the description and the rules.
     """
     if hasattr(imputer, "engine_"):
         with tempfile.TemporaryDirectory() as place:

@@ -1,4 +1,4 @@
-"""What scikit-learn asks of an imputer: names, checks of the input, kinds of output and tags."""
+"""The scikit-learn interface of the imputer: names, input checks, output types and tags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SklearnImputer(TransformerMixin, BaseEstimator):
     schema_: Any
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the column names; they are those that went in."""
+        """Return the column names, which are those of the input."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         if input_features is not None:
@@ -47,14 +47,14 @@ class SklearnImputer(TransformerMixin, BaseEstimator):
         return np.array([f"x{number}" for number in range(self.n_features_in_)], dtype=object)
 
     def _take_names(self, names: Sequence[str]) -> None:
-        """Remember the columns as scikit-learn does for a frame."""
+        """Store the names of the columns, as scikit-learn does for a frame."""
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
 
     def _validate(self, X: Any, *, reset: bool) -> bool:
-        """Let scikit-learn check names and number of columns of arrays and frames.
+        """Let scikit-learn check the names and the number of columns of arrays and frames.
 
-        Returns False for files and surveys, which it does not know.
+        Returns False for files and surveys, which scikit-learn does not support.
         """
         if not hasattr(X, "shape") and not isinstance(X, list | tuple):
             return False
@@ -70,7 +70,7 @@ class SklearnImputer(TransformerMixin, BaseEstimator):
         return True
 
     def _as_output(self, table: Any) -> Any:
-        """Give the frame library that ``set_output`` asks for; scikit-learn wraps arrays itself."""
+        """Convert to the library chosen with ``set_output``; scikit-learn wraps arrays itself."""
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", get_config()["transform_output"])
         if isinstance(table, np.ndarray) or wanted == "default":

@@ -6,11 +6,16 @@ In the order of the paper:
 - ``bits``, ``latents``, ``cutpoints``, ``ordinal_route``, ``layout``, ``codec``, ``decoding``:
   answers as coordinates, and back
 - ``standardizer``, ``noise``, ``network``, ``denoiser``: the diffusion model
-- ``losses``, ``objective``: what the M-step minimises
-- ``reverse_sampler``, ``reverse_process``, ``captured_step``: how rows are drawn
+- ``losses``, ``objective``: the objective of the M-step
+- ``reverse_sampler``, ``reverse_process``, ``captured_step``: the reverse process
 - ``working_table``, ``model``, ``training_batch``, ``held_out_loss``, ``calibration``, ``m_step``
 - ``e_step``, ``em``, ``temperatures``: Algorithm 1
-- ``fitting``, ``engine``, ``files``, ``checkpoint``: the engine that the imputer runs
+- ``fit``, ``engine``, ``files``, ``checkpoint``: the engine that the imputer runs
 
 ``docs/paper_to_code.md`` names the function of every equation.
 """
+
+from tabsoda._internal.threads import load_torch
+
+# Before any module of this package imports torch.
+load_torch()

@@ -30,9 +30,9 @@ def _closeness(
     level_valid: torch.Tensor,
 ) -> torch.Tensor:
     """Return ||bits||^2 - ||bits - codeword||^2 per level: the distance without its common part."""
-    # Autocast would round the distances to eight bits of mantissa and make ties out of nothing.
+    # Autocast would round the distances to eight bits of mantissa and create ties.
     with torch.autocast(bits.device.type, enabled=False):
-        # Padding points at some other coordinate; not even an infinity there may count.
+        # Padding points at some other coordinate, whose value must not count, even if infinite.
         inner = torch.einsum("ncb,ckb->nck", torch.where(bit_valid, bits.float(), 0.0), codewords)
         closeness = 2.0 * inner - codewords.square().sum(-1)
     return closeness.masked_fill(~level_valid, -torch.inf)
@@ -44,7 +44,7 @@ def nearest_level(
     bit_valid: torch.Tensor,
     level_valid: torch.Tensor,
 ) -> torch.Tensor:
-    """Return the level whose codeword is nearest; codewords of no level are never chosen.
+    """Return the level whose codeword is nearest; unused codewords are never chosen.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def nearest_level(
 
     Examples
     --------
-    Three levels use two bits; the unused codeword (1, 1) cannot be answered.
+    Three levels use two bits; the unused codeword (1, 1) is never returned.
 
     >>> words = torch.tensor(codewords(3))[None]
     >>> valid = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 3, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""Fitting the decoder's cutpoints to the denoiser's latents, the network held fixed."""
+"""Fits the decoder's cutpoints to the denoiser's latents, with the network fixed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabsoda.paper.working_table import WorkingTable
 from tabsoda.torch_runtime.keyed_noise import keyed_normals
 
 _BLOCK_ROWS = 8192
-# Steps between looks at the loss, and the relative gain below which another look is not worth it.
+# Steps between checks of the loss, and the relative gain below which the fit stops.
 _PATIENCE_STEPS = 10
 _MIN_GAIN = 1e-5
 
@@ -24,8 +24,8 @@ def calibrate_cutpoints(
 ) -> None:
     """Minimise the ordinal loss over the cutpoints, full batch, in place (phases 1 and 3).
 
-    The latents are what the network makes of answers at low noise, or, with clean conditioning, of
-    answers that are hidden from it.
+    The latents are the network's predictions of answers at low noise or, with clean conditioning,
+    of hidden answers.
     """
     settings = model.settings.training
     if not model.has_latents or settings.calibration_steps == 0:
@@ -59,7 +59,7 @@ def calibrate_cutpoints(
                 break
         loss.backward()
         optimizer.step()
-    # The last look may have found cutpoints that are worse than those of the one before.
+    # The last cutpoints may be worse than those of the previous check.
     model.cutpoints.load_state_dict(kept)
 
 

@@ -16,7 +16,7 @@ from tabsoda.paper.reverse_sampler import (
 )
 
 _WARM_UP_STEPS = 3
-# Every block size and table width is compiled anew; torch gives up after 8 unless told otherwise.
+# Every block size and table width is compiled separately; by default torch gives up after 8.
 _COMPILED_SHAPES = 256
 
 
@@ -33,7 +33,7 @@ class CapturedStep:
     Parameters
     ----------
     denoise : callable
-        Its weights are read where they lie at each replay: change them in place only.
+        Its weights are read from the same memory at each replay: change them only in place.
     rows : SampledRows
         The block that fixes the number of rows; smaller blocks are padded.
     table : StepTable
@@ -69,7 +69,7 @@ class CapturedStep:
         self._graph = _capture(advance, rows.observed.device)
 
     def fits(self, rows: SampledRows) -> bool:
-        """Say whether the graph can run this block."""
+        """Return whether the graph can run this block."""
         mine = self._rows
         return (
             rows.observed.device == mine.observed.device
@@ -78,11 +78,11 @@ class CapturedStep:
         )
 
     def run(self, state: torch.Tensor, rows: SampledRows, table: StepTable) -> torch.Tensor:
-        """Run all steps but the last on a block; returns a tensor of its own, shape (B, p)."""
+        """Run all steps except the last on a block; returns a new tensor, shape (B, p)."""
         n_rows = state.shape[0]
         for buffer, part in zip(self._rows, rows, strict=True):
             buffer[:n_rows].copy_(part)
-            # Rows of padding are skipped everywhere.
+            # All entries of padding rows are marked as skipped.
             buffer[n_rows:].zero_()
         self._state[:n_rows].copy_(state)
         self._state[n_rows:].zero_()
@@ -95,7 +95,7 @@ class CapturedStep:
 
 
 def _capture(advance: Callable[[], None], device: torch.device) -> torch.cuda.CUDAGraph:
-    """Run a few times on a side stream, as capture demands, then record one run."""
+    """Run a few times on a side stream, as capture requires, then record one run."""
     with torch.cuda.device(device):
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())

@@ -1,4 +1,4 @@
-"""The state after each round, so that an interrupted run goes on where it was."""
+"""Checkpoint of the state after each round, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from safetensors.torch import load_file, save_file
 
 from tabsoda._internal.files import atomic_path, make_folder, write_json
 from tabsoda._version import __version__
-from tabsoda.events import Event, EventLog
+from tabsoda.events import EventLog
 from tabsoda.paper.em import EMState
 from tabsoda.paper.model import Model
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.paper.standardizer import Standardizer
 from tabsoda.table import CodedTable
 
-_NOT_USED = "earlier rounds not used"
-
 
 class Checkpoint:
-    """A folder that holds the last finished round of one run.
+    """A folder with the last finished round of one run.
 
     Parameters
     ----------
@@ -55,7 +53,7 @@ class Checkpoint:
         self._run = digest.hexdigest()
 
     def save(self, model: Model, state: EMState, events: EventLog) -> None:
-        """Write the state of a finished round; a crash in between leaves the last one whole."""
+        """Write the state of a finished round; a crash during writing keeps the previous one."""
         tensors = {f"denoiser.{k}": v for k, v in model.denoiser.state_dict().items()}
         tensors |= {f"cutpoints.{k}": v for k, v in model.cutpoints.state_dict().items()}
         tensors["standardizer.mean"] = model.standardizer.mean
@@ -63,7 +61,7 @@ class Checkpoint:
         tensors["encoder_cutpoints"] = torch.from_numpy(model.codec.cutpoints.copy())
         tensors["temperatures"] = torch.from_numpy(model.temperatures)
         tensors["completed"] = state.completed
-        # One file holds both, so that tensors and numbers can never belong to different rounds.
+        # One file contains both, so that tensors and numbers always belong to the same round.
         content = json.dumps(
             {
                 "run": self._run,
@@ -78,7 +76,7 @@ class Checkpoint:
         write_json(self._text, {"run": self._run, "round": state.round_number})
 
     def load(self, model: Model, events: EventLog) -> EMState | None:
-        """Put the saved round into the model; None where there is none of this run."""
+        """Load the saved round into the model; None if there is none of this run."""
         if not self._tensors.exists():
             return None
         from safetensors import SafetensorError, safe_open
@@ -87,11 +85,10 @@ class Checkpoint:
             with safe_open(self._tensors, framework="pt") as file:
                 content = json.loads((file.metadata() or {}).get("state", "{}"))
         except (SafetensorError, OSError, json.JSONDecodeError):
-            events.add("train", _NOT_USED, detail="the saved round cannot be read")
+            events.add("unreadable_round_not_used")
             return None
         if content.get("run") != self._run:
-            reason = "the saved round belongs to another table, other settings or another seed"
-            events.add("train", _NOT_USED, detail=reason)
+            events.add("round_of_other_run_not_used")
             return None
         tensors = {k: v.to(model.device) for k, v in load_file(self._tensors).items()}
 
@@ -105,7 +102,7 @@ class Checkpoint:
         )
         model.codec = model.codec.with_cutpoints(tensors["encoder_cutpoints"])
         model.temperatures = tensors["temperatures"].cpu().numpy()
-        # What the first rounds decided is told again, but what this start decided already is not.
-        events.events[:] = [Event(**event) for event in content["events"]]
-        events.add("train", "resumed", detail=f"after round {content['round']}")
+        # Events of the first rounds are restored, without repeating those of this start.
+        events.events[:] = EventLog.from_dicts(content["events"])
+        events.add("training_resumed_after_round", round=content["round"])
         return EMState(tensors["completed"], content["round"], content["history"])

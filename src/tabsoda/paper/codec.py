@@ -1,4 +1,4 @@
-"""A whole table to coordinates and back.
+"""Converts a whole table to coordinates and back.
 
 Input: a CodedTable and the mask of visible cells. Output: a :class:`TableCodec`, which encodes,
 fills, decodes and re-encodes any table of the same columns.
@@ -49,15 +49,15 @@ class TableCodec:
         All d columns.
     layout : Layout
     continuous : ContinuousCoder
-        Of ``layout.continuous_columns``, in that order.
+        Coder of ``layout.continuous_columns``, in that order.
     cutpoints : ndarray of float32, shape (n_latent, max_cutpoints)
         The encoder's cutpoints, +inf in the padding.
     level_counts : ndarray of int64, shape (d, max_levels)
         Visible answers per level; 0 in the padding and for continuous columns.
     fill : ndarray of float32, shape (p,)
-        What a missing cell starts from: the mean over visible cells, the median for latents.
+        Initial value of a missing cell: the mean over visible cells, the median for latents.
     pass_value : ndarray of float64, shape (d,)
-        What the missing cells of a column without coordinates get; NaN: they stay missing.
+        Value for missing cells of a column without coordinates; NaN: they stay missing.
 
     Examples
     --------
@@ -92,13 +92,13 @@ class TableCodec:
         events: EventLog,
         latent: Mask | None = None,
     ) -> TableCodec:
-        """Learn routes, cutpoints and scales from the visible cells alone.
+        """Fit routes, cutpoints and scales to the visible cells only.
 
         Parameters
         ----------
         table : CodedTable
         visible : ndarray of bool, shape (n, d)
-            Answered cells that may be learned from.
+            Answered cells that may be used.
         settings : EncodingSettings
         events : EventLog
         latent : ndarray of bool, shape (d,), optional
@@ -120,7 +120,7 @@ class TableCodec:
         layout = build_layout(n_levels, numbers, np.setdiff1d(categorical, latents), latents)
         coder = ContinuousCoder.fit(values[:, numbers], visible[:, numbers], settings.continuous)
         for position in numbers[coder.whole]:
-            events.add("encode", "whole numbers are kept whole", column=table.names[position])
+            events.add("whole_numbers_kept_whole", column=table.names[position])
         codec = cls(
             names=table.names,
             layout=layout,
@@ -181,9 +181,9 @@ class TableCodec:
         values : ndarray of float64, shape (n, d)
             As in :class:`~tabsoda.table.CodedTable`; NaN where there is no answer.
         visible : ndarray of bool, shape (n, d), optional
-            Cells outside are treated as unanswered, whatever they hold.
+            Other cells are treated as unanswered.
         latents : "mean" or array of shape (n, n_latent)
-            Latent ordinals as the mean of their interval, or drawn within it from these uniforms.
+            Latent ordinals as the mean of their interval, or drawn within it with these uniforms.
 
         Returns
         -------
@@ -263,7 +263,7 @@ class TableCodec:
         """
         if rule not in ("mode", "median", "interval"):
             raise InputError(
-                "There is no such decoding rule",
+                "Unknown decoding rule",
                 found=repr(rule),
                 expected="'mode', 'median' or 'interval'",
             )
@@ -285,10 +285,10 @@ class TableCodec:
         *,
         cutpoints: ArrayLike | torch.Tensor | None = None,
     ) -> Encoded:
-        """Move every categorical entry to the code of the level it decodes to; numbers stay.
+        """Replace every categorical entry by the code of its decoded level; numbers are unchanged.
 
-        This keeps the completed table among the codes that answers have: exact codewords, and
-        interval means of the encoder's cutpoints. Parameters as in :meth:`decode_point`.
+        The completed table then contains only valid codes: exact codewords, and interval means of
+        the encoder's cutpoints. Parameters as in :meth:`decode_point`.
         """
         table = _to_numpy(encoded)
         values = self.decode_point(table, temperature, rule, cutpoints=cutpoints)
@@ -357,7 +357,7 @@ class TableCodec:
         )
         if not fits:
             raise InputError(
-                "The parts of the saved encoding do not fit together",
+                "The parts of the saved encoding are inconsistent",
                 found=f"{len(names)} columns, {fields['fill'].size} coordinates",
                 expected=f"{layout.n_levels.size} columns, {layout.n_coordinates} coordinates",
                 next_step="Save the model again, or load another one",

@@ -1,4 +1,4 @@
-"""Ordered cutpoints of all latent ordinals: where they start, and how they are learned.
+"""Ordered cutpoints of all latent ordinals: initial values and parametrisation.
 
 Input: level counts, or unconstrained parameters. Output: increasing cutpoints, padded with +inf.
 """
@@ -15,7 +15,7 @@ from torch.nn.functional import pad, softplus
 MIN_GAP = 1e-4
 # Bounds of the smoothed CDF in Eq. (cutpoint_init).
 CDF_CLIP = 1e-4
-# Farther out than this the normal has no mass; staying within keeps MIN_GAP above rounding.
+# Beyond this the normal has no mass; the bound keeps MIN_GAP above rounding errors.
 MAX_FIRST = 40.0
 MAX_SPAN = 80.0
 
@@ -25,8 +25,8 @@ def smoothed_cutpoints(
 ) -> NDArray[np.float32]:
     """Return the cutpoints of the smoothed empirical CDF, Eq. (cutpoint_init).
 
-    Levels nobody chose can make cutpoints coincide when ``prior`` is 0 or the CDF is clipped;
-    such cutpoints are moved up to twice ``MIN_GAP`` apart.
+    Empty levels can make cutpoints coincide if ``prior`` is 0 or the CDF is clipped; such
+    cutpoints are moved apart by twice ``MIN_GAP``.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def smoothed_cutpoints(
         Visible answers per level; 0 in the padding.
     n_levels : ndarray of int64, shape (n_latent,)
     prior : float
-        Pseudo-answers spread evenly over the levels.
+        Pseudo-answers distributed evenly over the levels.
 
     Returns
     -------
@@ -58,15 +58,15 @@ def smoothed_cutpoints(
 
 
 class Cutpoints(torch.nn.Module):
-    """Learnable cutpoints that increase whatever the parameters (Appendix B, softplus).
+    """Learnable cutpoints that increase for all parameter values (Appendix B, softplus).
 
     b_1 = first; b_k = b_{k-1} + softplus(gap_k) + MIN_GAP. The first cutpoint is held within
-    ``MAX_FIRST`` of 0 and the rest within ``MAX_SPAN`` of it, so that the order survives rounding.
+    ``MAX_FIRST`` of 0 and the rest within ``MAX_SPAN`` of it, so that rounding keeps the order.
 
     Parameters
     ----------
     cutpoints : float tensor, shape (n_latent, max_cutpoints)
-        Where to start, +inf in the padding; neighbours farther apart than ``MIN_GAP``.
+        Initial values, +inf in the padding; neighbours farther apart than ``MIN_GAP``.
 
     Shape
     -----
@@ -100,7 +100,7 @@ class Cutpoints(torch.nn.Module):
         """Set the parameters so that ``forward()`` gives these cutpoints."""
         exact = cutpoints.detach().double().cpu()
         gap = (exact[:, 1:] - exact[:, :-1] - MIN_GAP).clamp(min=1e-7)
-        # The inverse of softplus, written so that neither end overflows; padding gets 0.
+        # The inverse of softplus, in a form that does not overflow; padding gets 0.
         gap = gap + torch.log(-torch.expm1(-gap))
         self.first.copy_(exact[:, 0])
         self.gaps.copy_(torch.where(torch.isfinite(exact[:, 1:]), gap, 0.0))

@@ -22,7 +22,7 @@ from tabsoda.paper.latents import (
 from tabsoda.paper.layout import LayoutTensors
 
 Rule = Literal["mode", "median", "interval"]
-# Decoding needs a number per cell and level; blocks bound the memory and change no result.
+# Decoding needs one number per cell and level; blocks limit the memory without changing results.
 _BLOCK_ROWS = 4096
 
 

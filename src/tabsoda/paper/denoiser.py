@@ -47,10 +47,9 @@ def preconditioning(noise_level: torch.Tensor, data_scale: float) -> Scalings:
 class Denoiser(nn.Module):
     """D(z, σ, visible, skipped): the expected clean coordinates of a noisy batch, Eq. (precond).
 
-    Two conditionings. ``"noisy"``, the paper's: every applicable entry carries noise, and the
-    backbone sees which are visible. ``"clean"``: visible entries enter as they are and come
-    back unchanged (their noise is 0, where preconditioning is the identity); the others carry
-    the noise.
+    Two conditionings. ``"noisy"``, the paper's: every applicable entry has noise, and the backbone
+    gets the mask of visible entries. ``"clean"``: visible entries enter without noise and are
+    returned unchanged (with noise 0, preconditioning is the identity); only the others have noise.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ class Denoiser(nn.Module):
         ----------
         state : float32 tensor, shape (B, p)
             Noisy coordinates; with ``"clean"`` conditioning the visible ones without noise.
-        noise_level : float32 tensor, shape (B,), or (1,) where all rows share it
+        noise_level : float32 tensor, shape (B,), or (1,) if all rows share it
             Above 0.
         visible, skipped : bool tensor, shape (B, p)
         unknown : bool tensor, shape (B, p), optional
@@ -119,7 +118,7 @@ def build_denoiser(
     conditioning: str,
     generator: torch.Generator,
 ) -> Denoiser:
-    """Build the paper's denoiser, its weights drawn from a CPU generator."""
+    """Build the paper's denoiser, with weights drawn from a CPU generator."""
     return Denoiser(MLPBackbone(n_coordinates, settings, generator), data_scale, conditioning)
 
 
@@ -127,8 +126,8 @@ def sampling_copy(denoiser: Denoiser, matrix_dtype: torch.dtype = torch.float32)
     """Return a frozen copy whose backbone multiplies in ``matrix_dtype``.
 
     The state and the preconditioning stay in float32. Refresh the copy between rounds with
-    ``copy.load_state_dict(denoiser.state_dict())``: its tensors keep their place in memory, so a
-    captured graph stays valid.
+    ``copy.load_state_dict(denoiser.state_dict())``: its tensors stay at the same memory address,
+    so a captured graph stays valid.
     """
     twin = copy.deepcopy(denoiser).eval().requires_grad_(False)
     seed_dropout(twin, None)

@@ -1,4 +1,4 @@
-"""The E-step: complete the rows that have missing cells, by the mean of many chains or one pass."""
+"""The E-step: completes rows with missing cells, by the mean of many chains or in one pass."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tabsoda.torch_runtime.devices import matrix_precision
 
 
 class Sampler:
-    """Draws encoded rows from a model; keeps what a device compiled between calls.
+    """Draws encoded rows from a model; keeps compiled code between calls.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Sampler:
         )
 
     def refresh(self) -> None:
-        """Take over the model's newest weights, in place."""
+        """Copy the model's current weights, in place."""
         self._denoiser.load_state_dict(self.model.denoiser.state_dict())
 
     def draw(
@@ -63,7 +63,7 @@ class Sampler:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the conditional expectation of every incomplete row, Eq. (em_estep).
 
-        Memory does not depend on the number of chains: their sum is kept, not the chains.
+        Memory does not depend on the number of chains: only their sum is stored.
         Shapes as in :meth:`draw`.
         """
         if self.model.settings.sampler.point == "one_pass":

@@ -1,4 +1,4 @@
-"""Algorithm 1: train on the completed table, complete the table, again and again."""
+"""Algorithm 1: alternates training on the completed table and completing the table."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tabsoda.paper.working_table import WorkingTable
 from tabsoda.progress import Progress
 from tabsoda.torch_runtime.keyed_noise import keyed_normals
 
-# Called with the thousandths of all rounds that are done: progress(done, total, what).
-# Training takes about this share of a round; only the progress bar rests on it.
+# Progress is reported in thousandths of all rounds: progress(done, total, what).
+# Training takes about this share of a round; only the progress bar uses it.
 _TRAINING_SHARE = 0.6
 
 
 @dataclass(eq=False)
 class EMState:
-    """Where the loop stands after a finished round; with the model, all that a resumed run needs.
+    """The state after a finished round; with the model, all that a resumed run needs.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def initial_state(model: Model, data: WorkingTable) -> EMState:
 
 
 def pseudo_missing_weight(ramp: tuple[float, ...], round_number: int, rounds: int) -> float:
-    """Return the weight of imputed entries in a round; the ramp is stretched to the rounds.
+    """Return the weight of imputed entries in a round; the ramp is scaled to the rounds.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def run_em(
     after_round: Callable[[EMState], None] | None = None,
     progress: Progress | None = None,
 ) -> EMState:
-    """Run the rounds that are left; ``after_round`` may save the state.
+    """Run the remaining rounds; ``after_round`` may save the state.
 
-    The model is changed in place and ends with its temperatures chosen.
+    The model is changed in place; finally its temperatures are chosen.
     """
     rounds = model.settings.em.rounds
     sampler: Sampler | None = None
-    while state.round_number < rounds and not _settled(model, state):
+    while state.round_number < rounds and not _converged(model, state):
         number = state.round_number + 1
         started = time.perf_counter()
         if number > 1 and model.has_latents and model.settings.encoding.shared_cutpoints:
@@ -106,20 +106,20 @@ def run_em(
         }
         entry = {"round": number, **training, "change": change, **seconds}
         state = EMState(completed, number, [*state.history, entry])
-        if number == rounds or _settled(model, state):
+        if number == rounds or _converged(model, state):
             model.temperatures = _temperatures(model, data, rows, expected, events)
         if after_round is not None:
             after_round(state)
     if state.round_number < rounds:
-        detail = f"after round {state.round_number}: moved by {state.history[-1]['change']:.2g}"
-        events.add("train", "stopped early", detail=detail)
+        change = float(state.history[-1]["change"])
+        events.add("training_stopped_early", round=state.round_number, change=change)
     return state
 
 
 def _round_part(
     progress: Progress | None, number: int, rounds: int, what: str, start: float, end: float
 ) -> Callable[[int, int], None]:
-    """Return the callback of a part of a round that runs from one share of it to another."""
+    """Return the progress callback of a part of a round, between two shares of it."""
 
     def part(done: int, total: int) -> None:
         if progress is not None:
@@ -129,7 +129,7 @@ def _round_part(
     return part
 
 
-def _settled(model: Model, state: EMState) -> bool:
+def _converged(model: Model, state: EMState) -> bool:
     settings = model.settings.em
     return (
         settings.stop_change > 0
@@ -139,7 +139,7 @@ def _settled(model: Model, state: EMState) -> bool:
 
 
 def _follow_cutpoints(model: Model, data: WorkingTable) -> WorkingTable:
-    """Encode answers by the learned cutpoints, for this round's training and its sampler alike."""
+    """Encode answers with the learned cutpoints, for this round's training and sampler."""
     model.codec = model.codec.with_cutpoints(model.cutpoints())
     objective = model.objective
     return data.with_interval_means(
@@ -150,7 +150,7 @@ def _follow_cutpoints(model: Model, data: WorkingTable) -> WorkingTable:
 def _round_targets(
     model: Model, data: WorkingTable, state: EMState, number: int, events: EventLog
 ) -> RoundTargets:
-    """Draw the latents of answers anew, refresh the standardiser, and set the ramp."""
+    """Redraw the latents of answers, refresh the standardiser, and set the ramp."""
     settings = model.settings
     encoded = data.encoded
     if number > 1 and settings.encoding.latent_draws:
@@ -163,7 +163,7 @@ def _round_targets(
     completed = torch.where(data.visible, encoded, state.completed)
     refresh = settings.encoding.standardizer_refresh
     if number == 1 or refresh == "each_round":
-        # Before anything is imputed the fill would shrink the scale, whatever the policy.
+        # Before anything is imputed, the fill values would shrink the scale under any policy.
         entries = moment_entries("once" if number == 1 else refresh, data.visible, data.applicable)
         model.standardizer = Standardizer.fit(
             completed,
@@ -187,7 +187,7 @@ def _complete(
     rows: torch.Tensor,
     expected: torch.Tensor,
 ) -> tuple[torch.Tensor, float]:
-    """Put what was imputed into the table, as codes of answers; return how far the table moved."""
+    """Write the imputations into the table, as codes of answers; return how far it moved."""
     imputed = expected
     if model.settings.sampler.inner_decode != "none":
         rule: Rule = "mode" if model.settings.sampler.inner_decode == "mode" else "interval"
@@ -231,7 +231,7 @@ def _temperatures(
 def _calibrated(
     model: Model, data: WorkingTable, rows: torch.Tensor, expected: torch.Tensor
 ) -> torch.Tensor:
-    """Pass imputations through the denoiser at low noise, as appendix C does; shape (n, p)."""
+    """Pass imputations through the denoiser at low noise, as in appendix C; shape (n, p)."""
     if not model.settings.training.low_noise_pass:
         return expected
     noise = model.settings.training.calibration_noise

@@ -1,6 +1,6 @@
 """``PaperEngine``: fit a coded table, then draw and estimate its missing cells.
 
-Needs torch, numpy and scipy alone.
+Needs only torch, numpy and scipy.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tabsoda.paper.working_table import WorkingTable
 from tabsoda.progress import Progress
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
+from tabsoda.torch_runtime.chosen_threads import log_threads
 from tabsoda.torch_runtime.devices import resolve_device
 from tabsoda.torch_runtime.memory import enough_memory
 
@@ -82,7 +83,7 @@ class PaperEngine:
         draws: bool = True,
         progress: Progress | None = None,
     ) -> PaperEngine:
-        """Learn from a table.
+        """Fit to a table.
 
         Parameters
         ----------
@@ -93,8 +94,8 @@ class PaperEngine:
         row_weights : ndarray, shape (n_rows,), optional
             Sampling weights in the loss.
         checkpoint : Path, optional
-            A folder for the state after each round; a run of the same table, settings and seed
-            goes on from there.
+            A folder for the state after each round; a run with the same table, settings and seed
+            continues from there.
         draws : bool
             Not used: draws need nothing beyond the model.
         progress : callable, optional
@@ -103,7 +104,7 @@ class PaperEngine:
         check_table(table)
         chosen = resolve_device(device, events)
         threads = planned_threads(settings, table.columns, table.shape[0], chosen)
-        events.add("train", "threads chosen", detail=str(threads))
+        log_threads(threads, events, imputing=False)
         with worker_threads(threads.network), enough_memory():
             model, history = fit_model(
                 table,
@@ -119,7 +120,7 @@ class PaperEngine:
 
     @property
     def settings(self) -> PaperSettings:
-        """The resolved settings."""
+        """The settings of the fit, with ``"auto"`` resolved."""
         return self.model.settings
 
     @property
@@ -168,24 +169,25 @@ class PaperEngine:
     ) -> ImputedCells:
         """Estimate every missing cell, and draw it ``n_draws`` times.
 
-        A row's result depends on the row alone: not on the others, their order or their number.
+        A row's result depends only on the row, not on the others, their order or their number.
         Equal rows are numbered by their order of appearance within one call, so equal rows imputed
         in separate calls get equal draws: impute a table in one call, or give keys.
 
         Parameters
         ----------
         table : CodedTable
-            Of the columns the engine was fitted on; may hold new rows.
+            Must have the columns the engine was fitted on; may contain new rows.
         n_draws : int
         progress : callable, optional
         events : EventLog, optional
-            Gets what had to be decided about this table's rows.
+            Receives decisions about this table's rows.
         whole_numbers : bool
             Point estimates of columns whose answers were all whole are rounded.
         keys : ndarray of int64, shape (n_rows,), optional
             As in :meth:`draw`.
         keep : Keep
-            Called for the point estimate and every draw; may return what an earlier run kept.
+            Called for the point estimate and every draw; may return stored results of an earlier
+            run.
 
         Returns
         -------
@@ -205,22 +207,21 @@ class PaperEngine:
             return self._sample(data, rows, positions, n_draws, progress, whole_numbers, keep)
 
     def _log_input(self, table: CodedTable, events: EventLog) -> None:
-        """Log rows and answers that the model cannot take as they are."""
+        """Log rows and answers that need special treatment."""
         codec = self.model.codec
         log_empty_rows(table, events)
         numbers = codec.layout.continuous_columns
         counts = codec.continuous.clipped(table.values[:, numbers]).sum(axis=0)
         log_clipped_answers(table, numbers, counts, events)
         if table.states.missing[:, numbers].any():
-            detail = "the paper's decoder gives the mean of a number, not its distribution"
-            events.add("impute", "means of numbers in the median table, too", detail=detail)
+            events.add("means_in_median_table")
 
     @contextmanager
     def _computing(self, table: CodedTable, events: EventLog | None = None) -> Iterator[None]:
-        """Choose threads for a table, and turn a failed allocation into advice."""
+        """Set the number of threads, and convert a failed allocation into an error with advice."""
         threads = planned_threads(self.settings, self.columns, table.shape[0], self.model.device)
         if events is not None:
-            events.add("impute", "threads chosen", detail=str(threads))
+            log_threads(threads, events, imputing=True)
         with worker_threads(threads.network), enough_memory():
             yield
 
@@ -244,7 +245,7 @@ class PaperEngine:
         incomplete = data.incomplete_rows()
         where = np.full(data.n_rows, -1)
         where[incomplete.cpu().numpy()] = np.arange(incomplete.numel())
-        # Rows whose only missing cells belong to constant columns are not sampled.
+        # Rows whose only missing cells are in constant columns are not sampled.
         sampled = where[rows] >= 0
 
         def read(values: Values) -> Values:
@@ -274,14 +275,14 @@ class PaperEngine:
         return ImputedCells(rows, positions, draws, mode, median)
 
     def draw(self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None) -> Values:
-        """Draw every missing cell once; for those who complete a table step by step.
+        """Draw every missing cell once.
 
         Parameters
         ----------
         table : CodedTable
-            Of the columns the engine was fitted on.
+            Must have the columns the engine was fitted on.
         number : int
-            Which draw, from 1; another number gives other noise.
+            Number of the draw, from 1; another number gives other noise.
         keys : ndarray of int64, shape (n_rows,), optional
             Identify the rows' noise; :func:`~tabsoda._internal.randomness.row_keys` of the table
             unless given. A row that is drawn again after some of its cells were filled keeps its

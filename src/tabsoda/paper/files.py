@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tabsoda.events import Event, EventLog
+from tabsoda.events import EventLog
 from tabsoda.model_folder import (
     column_content,
     column_from,
@@ -28,7 +28,7 @@ ENGINE = "paper"
 
 
 def save_engine(engine: PaperEngine, folder: Path) -> None:
-    """Write an engine to a folder, which is made where it does not exist."""
+    """Write an engine to a folder, which is created if it does not exist."""
     model = engine.model
     arrays, codec = model.codec.to_state()
     tensors = {f"codec.{k}": torch.from_numpy(np.ascontiguousarray(v)) for k, v in arrays.items()}
@@ -74,8 +74,8 @@ def _assemble(
         or temperatures.shape != model.temperatures.shape
         or tuple(column.name for column in columns) != codec.names
     ):
-        raise ValueError("the parts of the model do not fit together")
+        raise ValueError("the parts of the model are inconsistent")
     model.standardizer = Standardizer(mean, scale).to(device)
     model.temperatures = temperatures
-    events = EventLog([Event(**event) for event in content["events"]])
+    events = EventLog.from_dicts(content["events"])
     return PaperEngine(columns, model, content["history"], events)

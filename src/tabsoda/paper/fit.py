@@ -1,4 +1,4 @@
-"""Prepare a table for training, and fit the paper's model to it."""
+"""Prepares a table for training, and fits the paper's model to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tabsoda.torch_runtime.memory import check_memory
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """An untrained model, and the table in the order that training sees it."""
+    """An untrained model, and the table in the order of training."""
 
     model: Model
     table: CodedTable
@@ -61,12 +61,12 @@ def fit_model(
     model = start.model
     saved = None
     if checkpoint:
-        # Its file format is the one thing here that needs more than torch and numpy.
+        # Imported here because the file format needs more than torch and numpy.
         from tabsoda.paper.checkpoint import Checkpoint
 
         saved = Checkpoint(checkpoint, start.table, model.settings, seed, start.weights)
     if model.codec.layout.n_coordinates == 0:
-        events.add("train", "nothing to train", detail="no column has two different answers")
+        events.add("nothing_to_train")
         return model, []
     data = WorkingTable.build(
         start.table, model.codec, start.keys, device, start.held_out, start.weights
@@ -102,14 +102,14 @@ def start_model(
     weights = None if weights is None else weights[order]
     log_empty_rows(table, events)
     log_no_skips(table, events)
-    # Which ordinals get a latent comes first: only they have temperatures to hold out for.
+    # Latent ordinals are chosen first, because only they need held-out cells for temperatures.
     latent = latent_columns(ordered, settings, events)
     held_out = choose_held_out(ordered, latent, settings, seed)
     visible = ordered.states.answered & ~held_out
     codec = TableCodec.fit(ordered, visible, settings.encoding, events, latent)
     if settings.training.monitor == "held_out" and not held_out[:, codec.modelled].any():
         settings = settings.replace(training={"monitor": "training_loss"})
-        events.add("train", "training loss watched", detail="no answer could be held out")
+        events.add("training_loss_watched")
     return Start(Model.start(codec, settings, seed, device), ordered, keys, held_out, weights)
 
 

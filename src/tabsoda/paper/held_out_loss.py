@@ -1,4 +1,4 @@
-"""The loss that says when to stop: how well hidden answers are predicted from visible ones."""
+"""The loss for early stopping: how well held-out answers are predicted from visible ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabsoda.paper.objective import Targets
 from tabsoda.paper.reverse_sampler import SampledRows, SamplerForm, start_state
 from tabsoda.paper.working_table import WorkingTable
 
-# Enough to tell epochs apart; more would slow the training down.
+# Enough rows to compare epochs; more would slow the training down.
 _MAX_ROWS = 2048
 
 
@@ -26,7 +26,7 @@ def held_out_loss(model: Model, data: WorkingTable, weights: Sequence[torch.Tens
     model : Model
     data : WorkingTable
     weights : sequence of tensor
-        The denoiser's parameters to judge, in their order.
+        The denoiser's parameters to evaluate, in order.
     """
     chosen = torch.nonzero(data.held_out_columns.any(dim=1)).ravel()[:_MAX_ROWS]
     observed = model.standardizer.apply(data.encoded[chosen], data.visible[chosen])

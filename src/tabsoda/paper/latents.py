@@ -18,7 +18,7 @@ def _normal_cdf(x: torch.Tensor) -> torch.Tensor:
 
 
 def _float64(tensor: torch.Tensor) -> torch.Tensor:
-    """Return double precision, on the CPU where the device has none."""
+    """Convert to double precision, on the CPU if the device has none."""
     return (tensor.cpu() if tensor.device.type == "mps" else tensor).double()
 
 
@@ -68,7 +68,7 @@ def interval_means(cutpoints: torch.Tensor) -> torch.Tensor:
     mass = _normal_cdf(far) - _normal_cdf(near)
     density_fall = torch.exp(-0.5 * near.square()) - torch.exp(-0.5 * far.square())
     mean = density_fall / (math.sqrt(2 * math.pi) * mass)
-    # Where the mass underflows all of it lies at the end nearest to 0.
+    # If the mass underflows, all of it is at the end nearest to 0.
     mean = torch.where(mass > 0, mean, far)
     mean = torch.where(mirrored, -mean, mean)
     inside = _into_interval(mean, lower, upper, cutpoints.dtype)
@@ -122,7 +122,7 @@ def level_probabilities(
         Unstandardised: on the scale of the cutpoints.
     cutpoints : float tensor, shape (n_latent, max_cutpoints)
     temperature : float or float tensor, shape (n_latent,)
-        1 is the paper's decoder; 0 puts everything on the interval the latent lies in.
+        1 is the paper's decoder; 0 gives probability 1 to the interval of the latent.
 
     Returns
     -------
@@ -160,7 +160,7 @@ def _interval_indicator(latent: torch.Tensor, cutpoints: torch.Tensor) -> torch.
 
 
 def interval_level(latent: torch.Tensor, cutpoints: torch.Tensor) -> torch.Tensor:
-    """Return the level whose interval holds the latent; the exact inverse of the encoder.
+    """Return the level whose interval contains the latent; the exact inverse of the encoder.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Which coordinates of the encoded vector belong to which column, as padded index arrays.
+"""The coordinates of each column in the encoded vector, as padded index arrays.
 
-The padding lets losses and decoders treat all columns of a kind in one tensor operation.
+With padding, losses and decoders handle all columns of a kind in one tensor operation.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def build_layout(
     n_levels : ndarray of int64, shape (d,)
         Levels per column of the table; 0 for continuous columns.
     continuous, bit_columns, ordinal_columns : ndarray of int64
-        Positions of the columns of each route. Columns in none of them get no coordinate.
+        Positions of the columns of each kind. Other columns get no coordinate.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """The terms of the M-step's objective, Eq. (tabsoda_loss), each over all columns of a kind at once.
 
-No shape depends on the data and nothing is read back to the host, so that a training step can be
-captured as a graph; that is also why masks fill in place of choosing between a tensor and a
-number, which would copy the number to the device. Entries that a mask excludes may hold anything,
-NaN included.
+Shapes do not depend on the data and nothing is copied to the host, so that a training step can be
+captured as a graph. For the same reason, masks fill in place instead of choosing between a tensor
+and a number, which would copy the number to the device. Entries that a mask excludes may have any
+value, also NaN.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ def entry_weights(
     ramp: torch.Tensor | float,
     width_parity: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return how much each entry counts: supervised entries 1, imputed ones the ramp.
+    """Return the weight of each entry: 1 for supervised entries, the ramp for imputed ones.
 
     Parameters
     ----------
     supervised, to_impute : bool tensor, shape (B, p)
     ramp : float or tensor of shape ()
-        The round's weight of entries that hold an imputation.
+        The round's weight of imputed entries.
     width_parity : tensor, shape (p,), optional
-        Multiplier per coordinate: a latent ordinal counts as much as its bits would.
+        Factor per coordinate, so that a latent ordinal weighs as much as its bits would.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def ranked_probability_score(
     position = torch.arange(probabilities.shape[2] - 1, device=probabilities.device)
     predicted = probabilities.cumsum(dim=2)[..., :-1]
     observed = (levels[..., None] <= position).to(probabilities.dtype)
-    # Beyond a column's last cutpoint both are 1 and add nothing.
+    # Beyond a column's last cutpoint both cumulative probabilities are 1.
     squared = (predicted - observed) ** 2
     return squared.sum(dim=2) / (n_levels - 1).clamp(min=1)
 
@@ -250,11 +250,11 @@ def inverse_frequency_weights(counts: torch.Tensor) -> torch.Tensor:
 
 
 def _level_or_first(levels: torch.Tensor, supervised: torch.Tensor) -> torch.Tensor:
-    """Point cells without an answer at a level that exists, so that no index is out of range."""
+    """Replace missing levels by a valid level, so that no index is out of range."""
     return levels.masked_fill(~supervised, 0)
 
 
 def _safe_ratio(numerator: torch.Tensor, denominator: torch.Tensor) -> torch.Tensor:
-    """Divide, giving 0 where the denominator is 0, with gradients that stay finite."""
+    """Divide, with 0 if the denominator is 0, and finite gradients."""
     empty = denominator == 0
     return (numerator / denominator.masked_fill(empty, 1.0)).masked_fill(empty, 0.0)

@@ -1,4 +1,4 @@
-"""The M-step: calibrate cutpoints, train the denoiser on the completed table, calibrate again."""
+"""The M-step: calibrates cutpoints, trains the denoiser, and calibrates again."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def m_step(
     Returns
     -------
     dict
-        ``epochs``, ``steps``, ``loss`` (the best value watched) and ``losses`` (one per epoch).
+        ``epochs``, ``steps``, ``loss`` (the best monitored) and ``losses`` (one per epoch).
     """
-    # In the first round the network has learned nothing that cutpoints could be fitted to.
+    # In the first round the network is untrained, so cutpoints cannot be fitted to it.
     if round_number > 1:
         calibrate_cutpoints(model, data, targets, round_number, "before")
         if not model.settings.training.warm_start:
@@ -60,7 +60,7 @@ def train_denoiser(
     events: EventLog,
     progress: StageProgress | None = None,
 ) -> dict[str, Any]:
-    """Train until the watched loss stops improving, and keep the best weights (phase 2)."""
+    """Train until the monitored loss stops improving, and keep the best weights (phase 2)."""
     schedule = training_schedule(model.settings.training)
     _check_processes()
 
@@ -108,11 +108,11 @@ def training_schedule(settings: TrainingSettings) -> TrainingSchedule:
 
 
 def _check_processes() -> None:
-    """Raise where several processes would train together: the loss is not a sum over rows."""
+    """Raise if several processes would train together: the loss is not a sum over rows."""
     processes = Processes.joined()
     if processes is not None:
         raise InputError(
-            "Only the qualities fast, balanced and best train in several processes",
+            "The engine of the paper cannot be trained in several processes",
             found=f"{processes.size} processes, and a preset of the paper",
             next_step="Leave out the preset, or start one process",
         )

@@ -1,4 +1,4 @@
-"""What EM learns: a codec, a standardiser, a denoiser, cutpoints and temperatures."""
+"""The fitted model: codec, standardiser, denoiser, cutpoints and temperatures."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 @dataclass(eq=False)
 class Model:
-    """The learned parts, all on one device.
+    """The parts of the model, all on one device.
 
     Attributes
     ----------
     settings : PaperSettings
-        Resolved.
-    seed : int
+        With ``"auto"`` resolved.
+        seed : int
     device : torch.device
     codec : TableCodec
         Its cutpoints are the encoder's.
@@ -57,7 +57,7 @@ class Model:
         seed: int,
         device: torch.device,
     ) -> Model:
-        """Return an untrained model; its weights depend on the seed alone, not on the device."""
+        """Return an untrained model; its weights depend only on the seed, not on the device."""
         layout = codec.layout
         n_latent = layout.ordinal_columns.size
         counts = codec.level_counts[layout.ordinal_columns, : layout.max_cutpoints + 1]
@@ -80,11 +80,11 @@ class Model:
 
     @property
     def has_latents(self) -> bool:
-        """Whether any ordinal has a latent, and so cutpoints."""
+        """Return whether any ordinal has a latent, and so cutpoints."""
         return self.codec.layout.ordinal_columns.size > 0
 
     def encoder_cutpoints(self) -> torch.Tensor:
-        """Return the cutpoints that encode: the first ones, or the learned ones when shared."""
+        """Return the encoder's cutpoints: the initial ones, or the learned ones if shared."""
         if self.settings.encoding.shared_cutpoints:
             return self.cutpoints().detach()
         return torch.from_numpy(self.codec.cutpoints).to(self.device)
@@ -98,7 +98,7 @@ class Model:
 
 
 def diverged(model: Model, what: str) -> TabSODAError:
-    """Return the error for training that did not converge, with what to do about it."""
+    """Return the error for training that did not converge, with advice."""
     return TabSODAError(
         f"Training did not converge: {what}. Lower training.learning_rate (now "
         f"{model.settings.training.learning_rate:g}), or look for extreme values in continuous "
@@ -109,7 +109,7 @@ def diverged(model: Model, what: str) -> TabSODAError:
 def new_denoiser(codec: TableCodec, settings: PaperSettings, seed: int) -> Denoiser:
     """Build an untrained denoiser on the CPU."""
     return build_denoiser(
-        # A table in which nothing varies has no coordinate, but its model is saved all the same.
+        # A constant table has no coordinates, but its model can still be saved.
         max(codec.layout.n_coordinates, 1),
         settings.backbone,
         settings.noise.data_scale,

@@ -12,7 +12,7 @@ from tabsoda.torch_runtime.layers import SeededDropout, linear
 def noise_features(noise_label: torch.Tensor, width: int) -> torch.Tensor:
     """Embed noise labels as sines and cosines of log-spaced frequencies (the paper's appendix D).
 
-    The two halves come swapped, sines first, as in DiffPuter.
+    The two halves are swapped, sines first, as in DiffPuter.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class MLPBackbone(nn.Module):
     n_coordinates : int
         p.
     settings : BackboneSettings
-        Width, dropout, and which masks are inputs; DiffPuter's network sees neither.
+        Width, dropout, and which masks are inputs; DiffPuter's network uses neither mask.
     generator : torch.Generator
         On the CPU; draws the weights.
 
@@ -89,18 +89,18 @@ class MLPBackbone(nn.Module):
         state : float32 tensor, shape (B, p)
             Coordinates at unit variance, 0 where skipped.
         noise_label : float32 tensor, shape (B,) or (1,)
-            A quarter of the log noise level; of length 1 where all rows share it, as in sampling.
+            A quarter of the log noise level; of length 1 if all rows share it, as in sampling.
         visible, skipped : bool tensor, shape (B, p)
         unknown : bool tensor, shape (B, p), optional
-            Entries of which nothing is known, not even a noisy value: truly missing ones in
-            training. Their state is 0.
+            Entries without any value, not even a noisy one: missing entries in training. Their
+            state is 0.
         """
-        # Sampling may hold the weights in bfloat16 while the state stays in float32.
+        # In sampling, weights may be bfloat16 while the state stays float32.
         dtype = self.read_out.weight.dtype
         parts = [state.to(dtype)]
         if self.sees_visible:
             known = visible.to(dtype)
-            # 1 visible, 0 noisy, -1 unknown: a truly missing entry is not a noisy answer.
+            # 1 visible, 0 noisy, -1 unknown: a missing entry is not a noisy answer.
             parts.append(known if unknown is None else known - unknown.to(dtype))
         if self.sees_skips:
             parts.append(skipped.to(dtype))

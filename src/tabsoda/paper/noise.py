@@ -1,4 +1,4 @@
-"""How much noise: its distribution in training, its weight in the loss, its levels in sampling."""
+"""Noise levels: distribution in training, weight in the loss, grid in sampling."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def training_noise(log_mean: float, log_sd: float, normals: torch.Tensor) -> torch.Tensor:
-    """Turn standard normals into log-normal noise levels, one per row (Karras et al. 2022).
+    """Convert standard normals to log-normal noise levels, one per row (Karras et al. 2022).
 
     Examples
     --------
@@ -49,7 +49,7 @@ def noise_grid(
     fraction = torch.linspace(0.0, 1.0, steps, dtype=torch.float64)
     first, last = noise_max ** (1 / exponent), noise_min ** (1 / exponent)
     levels = (first + fraction * (last - first)) ** exponent
-    # The powers lose the last bits; the end points are promised exactly.
+    # Powers are inexact in the last bits; the end points must be exact.
     levels[0], levels[-1] = noise_max, noise_min
     return torch.cat([levels, levels.new_zeros(1)])
 
@@ -66,13 +66,13 @@ def noisy_state(
     Parameters
     ----------
     clean : tensor, shape (B, p)
-        Whatever stands in entries that are not applicable is ignored.
+        Entries that are not applicable are ignored.
     noise_level : tensor, shape (B,)
     normals : tensor, shape (B, p)
     applicable : bool tensor, shape (B, p)
-        Entries that are not skipped; all others come out as 0.
+        Entries that are not skipped; all others become 0.
     held_clean : bool tensor, shape (B, p), optional
-        Entries that get no noise: the visible ones where the conditioning is ``"clean"``.
+        Entries without noise: the visible ones with ``"clean"`` conditioning.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The M-step's objective: the loss terms put together for one table, Eq. (tabsoda_loss)."""
+"""The M-step's objective: all loss terms of one table, Eq. (tabsoda_loss)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _LAYOUT_ARRAYS = (
 
 
 class Targets(NamedTuple):
-    """What a batch should be predicted as, and what counts.
+    """The targets of a batch, and which cells count.
 
     Attributes
     ----------
     standardized, encoded : float32 tensor, shape (B, p)
-        The completed table as the denoiser sees it, and before standardising.
+        The completed table after and before standardising.
     levels : int64 tensor, shape (B, d)
         Answers of categorical columns, from 0; ignored where not supervised.
     supervised : bool tensor, shape (B, d)
@@ -86,7 +86,7 @@ class LossTerms(NamedTuple):
 
 
 class Objective(nn.Module):
-    """All loss terms over the columns of a layout; holds index tensors, learns nothing.
+    """All loss terms over the columns of a layout; has no trainable weights.
 
     Parameters
     ----------
@@ -135,13 +135,13 @@ class Objective(nn.Module):
         self.register_buffer("level_weights", weights, persistent=False)
 
     def decode(self, encoded: torch.Tensor, cutpoints: torch.Tensor) -> Decoded:
-        """Decode a prediction the paper's way: prototype softmax and cumulative probit.
+        """Decode a prediction as in the paper: prototype softmax and cumulative probit.
 
         Parameters
         ----------
         encoded : tensor, shape (B, p)
             The denoiser's output after inverting the standardiser: codewords are 0 and 1, and
-            cutpoints live on the latents' own scale.
+            cutpoints are on the latents' scale.
         cutpoints : tensor, shape (n_latent, max_cutpoints)
         """
         if self.bit_columns.shape[0]:

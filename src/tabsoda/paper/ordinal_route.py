@@ -1,4 +1,4 @@
-"""Latent or bits: which way an ordinal goes, by the share of its most frequent answer.
+"""Whether an ordinal is encoded as a latent or as bits, by the share of its mode.
 
 Input: visible answers per level. Output: which ordinals get a latent, with an event for the rest.
 """
@@ -16,7 +16,7 @@ from tabsoda.schema.column import Column, ColumnKind
 
 
 def dominant_share(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the share of the most frequent level per column; 0 where nothing is visible.
+    """Return the share of the most frequent level per column; 0 if nothing is visible.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def latent_ordinals(
     settings: EncodingSettings,
     events: EventLog,
 ) -> NDArray[np.bool_]:
-    """Say which ordinals get a cumulative-probit latent, Eq. (routing); the others get bits.
+    """Return which ordinals get a cumulative-probit latent, Eq. (routing); others get bits.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def latent_ordinals(
         Visible answers per level, 0 in the padding.
     names : sequence of str
     settings : EncodingSettings
-        ``ordinal="bits"`` sends all of them to bits (TabSODA-N).
+        ``ordinal="bits"`` encodes all of them as bits (TabSODA-N).
     events : EventLog
-        Gets ``"ordinal encoded as bits"`` for each column that leaves the latent route, or one
-        ``"all ordinals encoded as bits"``.
+        Gets ``"ordinal_encoded_as_bits"`` for each column that leaves the latent route, or one
+        ``"all_ordinals_encoded_as_bits"``.
 
     Returns
     -------
@@ -52,18 +52,16 @@ def latent_ordinals(
     """
     if settings.ordinal == "bits":
         if len(names):
-            detail = f"the setting encoding.ordinal is 'bits'; {len(names)} columns"
-            events.add("encode", "all ordinals encoded as bits", detail=detail)
+            events.add("all_ordinals_encoded_as_bits", columns=len(names))
         return np.zeros(len(names), dtype=bool)
     share = dominant_share(counts)
     latent = share < settings.max_dominant_share
     for position in np.flatnonzero(~latent).tolist():
         events.add(
-            "encode",
-            "ordinal encoded as bits",
+            "ordinal_encoded_as_bits",
             column=names[position],
-            detail=f"{share[position]:.1%} of its visible answers are one level; the limit is "
-            f"{settings.max_dominant_share:.0%}",
+            share=float(share[position]),
+            limit=settings.max_dominant_share,
         )
     return latent
 
@@ -74,7 +72,7 @@ def route_ordinals(
     settings: EncodingSettings,
     events: EventLog,
 ) -> NDArray[np.bool_]:
-    """Say which of all columns get a latent: ordinals with two levels in use, not too uneven.
+    """Return which of all columns get a latent: ordinals with two or more observed levels.
 
     Parameters
     ----------

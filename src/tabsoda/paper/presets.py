@@ -1,6 +1,6 @@
-"""The named starting points: the paper's two columns of hyperparameters, and one for a laptop.
+"""The presets: the paper's two columns of hyperparameters, and one for a laptop.
 
-Each lists what differs from the defaults in :mod:`tabsoda.paper.settings`, by group.
+Each lists the differences from the defaults in :mod:`tabsoda.paper.settings`, by group.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         },
         "temperature": {"grid": (0.5, 0.7, 1.0, 1.4, 2.0)},
     },
-    # The paper's network with visible cells clean, so that few steps and one pass are enough.
+    # The paper's network with clean visible cells, so that few steps and one pass are enough.
     "small": {
         "noise": {"top_share": 0.5},
         "backbone": {"width": 256},

@@ -1,4 +1,4 @@
-"""Runs the reverse process over blocks of rows, as fast as the device allows."""
+"""Runs the reverse process over blocks of rows, compiled and captured on a GPU."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tabsoda.paper.settings import SamplerSettings
 class ReverseProcess:
     """Draws the entries to impute of a block of rows.
 
-    On a CUDA device a step is compiled and captured as a graph at the first block; where that
-    fails an event says why, and the next simpler way is taken. A captured step is kept, so the
-    denoiser's weights may change between calls, but in place only, and later blocks are padded
-    to the first one's size: start with the largest.
+    On a CUDA device a step is compiled and captured as a graph at the first block; if that fails,
+    an event records why, and the next simpler way is used. The captured step is reused, so the
+    denoiser's weights must only be changed in place, and later blocks are padded to the size of
+    the first: start with the largest block.
 
     Parameters
     ----------
@@ -73,10 +73,10 @@ class ReverseProcess:
         Parameters
         ----------
         rows : SampledRows
-            What stands in entries that are not visible is ignored.
+            Values of entries that are not visible are ignored.
         key : int
             From :func:`~tabsoda._internal.randomness.stream_key`; one per draw. With a row's key
-            it determines the row's noise, whatever block the row is in.
+            it determines the row's noise, independent of the block.
 
         Returns
         -------
@@ -108,7 +108,7 @@ class ReverseProcess:
         return state
 
     def _captured_for(self, rows: SampledRows, table: StepTable) -> CapturedStep | None:
-        """Return a captured step that fits the block, capturing one if need be and possible."""
+        """Return a captured step for the block, capturing one if necessary and possible."""
         if self.execution == "auto":
             self.execution = "compiled" if rows.observed.device.type == "cuda" else "eager"
         if self._captured is not None and self._captured.fits(rows):
@@ -127,10 +127,11 @@ class ReverseProcess:
         return self._captured
 
     def _fall_back(self, simpler: str, error: Exception) -> None:
-        reason = next(iter(str(error).strip().splitlines()), "")
         self.events.add(
-            "impute",
-            "sampler runs in a slower way",
-            detail=f"{simpler} instead of {self.execution}: {type(error).__name__}, {reason}",
+            "sampler_step_not_captured",
+            way=simpler,
+            wanted=self.execution,
+            error=type(error).__name__,
+            message=next(iter(str(error).strip().splitlines()), ""),
         )
         self.execution = simpler

@@ -1,8 +1,8 @@
-"""The E-step's reverse process: from noise to imputations, given what is visible.
+"""The E-step's reverse process: from noise to imputations, given the visible entries.
 
 Every step moves the entries to impute down one noise level (Heun), refreshes the visible ones and
 keeps skipped ones at 0. Steps read their noise levels and keys from tensors at a counter that is
-a tensor too, so one captured graph serves all of them.
+also a tensor, so that one captured graph can run all of them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _NOISE_KINDS = ("churn", "refresh", "renoise")
 
 
 class SampledRows(NamedTuple):
-    """A block of rows and what is known of them.
+    """A block of rows with its observed values and masks.
 
     Attributes
     ----------
     observed : float32 tensor, shape (B, p)
-        Standardised; read only where visible.
+        Standardised; valid only where visible.
     to_impute, applicable : bool tensor, shape (B, p)
-        What is applicable and not to impute is visible; what is not applicable is skipped.
+        Applicable entries not to impute are visible; entries not applicable are skipped.
     row_keys : int64 tensor, shape (B,)
         Identify the rows' noise.
     """
@@ -48,7 +48,7 @@ class SampledRows(NamedTuple):
 
 
 class SamplerForm(NamedTuple):
-    """What is fixed for a whole sampling run, so that a step needs no branch on data."""
+    """Constants of a sampling run, so that a step does not branch on data."""
 
     noisy: bool
     churns: bool
@@ -56,7 +56,7 @@ class SamplerForm(NamedTuple):
 
     @classmethod
     def of(cls, settings: SamplerSettings, conditioning: str) -> SamplerForm:
-        """Read the form off the settings."""
+        """Return the form of the settings."""
         return cls(conditioning == "noisy", settings.churn > 0, settings.refresh_cycles > 1)
 
 
@@ -66,9 +66,9 @@ class StepTable(NamedTuple):
     Attributes
     ----------
     levels : float32 tensor, shape (n_steps, 4)
-        Noise before (after churn), noise after, scale of the churn, scale of the re-noising.
+        Noise level before (with churn) and after the step, scales of churn and re-noising.
     keys : int64 tensor, shape (n_steps, 3)
-        Of churn, refresh and re-noising.
+        Keys of churn, refresh and re-noising.
     """
 
     levels: torch.Tensor
@@ -78,8 +78,8 @@ class StepTable(NamedTuple):
 def reverse_levels(settings: SamplerSettings) -> torch.Tensor:
     """Return the noise levels of all steps in order, as in :class:`StepTable`.
 
-    Each noise level is left ``refresh_cycles`` times; after all but the last of them the state is
-    noised back up. The step to 0 is taken once.
+    The step from each noise level is done ``refresh_cycles`` times; before each repetition the
+    state is re-noised. The step to 0 is done once.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def reverse_levels(settings: SamplerSettings) -> torch.Tensor:
 def step_keys(key: int, settings: SamplerSettings) -> torch.Tensor:
     """Return the noise keys of all steps, shape (n_steps, 3), from a draw's key.
 
-    They depend on the draw, the noise level's position, the cycle and what the noise is for.
+    They depend on the draw, the position of the noise level, the cycle and the purpose.
     """
     last = settings.steps - 1
     places = [(m, c) for m in range(last) for c in range(settings.refresh_cycles)] + [(last, 0)]
@@ -114,7 +114,7 @@ def step_keys(key: int, settings: SamplerSettings) -> torch.Tensor:
 def start_state(rows: SampledRows, key: int, noise_max: float, form: SamplerForm) -> torch.Tensor:
     """Return the first state: the visible entries, and noise of the highest level.
 
-    With clean conditioning the noise is on the entries to impute alone.
+    With clean conditioning only the entries to impute have noise.
     """
     normals = keyed_normals(stream_key(key, "start"), rows.row_keys, rows.observed.shape[1])
     observed = rows.observed.masked_fill(~rows.visible, 0.0)
@@ -141,7 +141,7 @@ def reverse_step(
     rows : SampledRows
     table : StepTable
     step : int64 tensor, shape (1,)
-        Which row of the table to read.
+        Row of the table to use.
     form : SamplerForm
     last : bool
         The step to noise 0, taken by Euler.
@@ -168,7 +168,7 @@ def reverse_step(
     if form.churns:
         state = state + noise(churn_key, churn)
     if last:
-        # Euler's step to noise 0 lands on the denoised state itself.
+        # Euler's step to noise 0 gives the denoised state itself.
         moved = clean(state, before)
     else:
         first = slope(state, before)

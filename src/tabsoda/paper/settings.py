@@ -87,7 +87,7 @@ class LossSettings(SettingGroup):
     continuous: float = setting(0.25, "weight of the low-noise squared error", low=0)
     nominal: float = setting(1.0, "weight of the prototype cross-entropy", low=0)
     ordinal: float = setting(3.0, "weight of the cumulative-probit loss", low=0)
-    ranked_probability: float = setting(0.1, "weight of the RPS beside the NLL", low=0)
+    ranked_probability: float = setting(0.1, "weight of the RPS relative to the NLL", low=0)
     width_parity: bool = setting(True, "a latent ordinal weighs as much as its bits would")
     class_balanced: bool = setting(False, "rare ordinal levels weigh more")
     reduction: str = setting(

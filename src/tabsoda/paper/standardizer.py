@@ -1,4 +1,4 @@
-"""The last step before the denoiser: every coordinate gets mean 0 and the scale it expects.
+"""Standardises every coordinate to mean 0 and the scale that the denoiser expects.
 
 Input: an encoded table. Output: coordinates of standard deviation ``data_scale``, 0 at skips.
 """
@@ -17,7 +17,7 @@ _CONSTANT = 1e-6
 
 
 def moment_entries(refresh: str, visible: torch.Tensor, applicable: torch.Tensor) -> torch.Tensor:
-    """Say which entries the moments are taken over, by refresh policy.
+    """Return the entries over which the moments are computed, by refresh policy.
 
     ``"once"``: the visible ones, because mean-filled entries would shrink the scale;
     ``"each_round"``: all applicable ones, because by then imputed entries vary.
@@ -56,7 +56,7 @@ class Standardizer:
         names: Sequence[str] | None = None,
         events: EventLog | None = None,
     ) -> Standardizer:
-        """Take the moments of some entries.
+        """Compute the moments of some entries.
 
         Parameters
         ----------
@@ -64,13 +64,13 @@ class Standardizer:
         weights : bool or float tensor, shape (n, p)
             0 for entries that do not count; see :func:`moment_entries`.
         data_scale : float
-            The standard deviation the coordinates get; the preconditioning assumes it.
+            Standard deviation of the standardised coordinates; the preconditioning assumes it.
         names : sequence of str, optional
             The column of each coordinate, for the events.
         events : EventLog, optional
-            Gets ``"constant column not rescaled"`` where a coordinate does not vary.
+            Gets ``"constant_column_not_rescaled"`` where a coordinate does not vary.
         """
-        # Float64 sums are exact enough for any table; the CPU has them on every platform.
+        # Float64 sums are exact enough for any table and available on every CPU.
         counted = weights.cpu().double()
         z = torch.where(counted > 0, encoded.cpu().double(), 0.0)
         total = counted.sum(0).clamp(min=torch.finfo(torch.float64).tiny)
@@ -80,9 +80,12 @@ class Standardizer:
         scale = torch.where(constant, 1.0, sd / data_scale)
         if events is not None and names is not None:
             for position in torch.nonzero(constant).ravel().tolist():
-                detail = f"coordinate {position} is {float(mean[position]):g} in all counted rows"
-                decision = "constant column not rescaled"
-                events.add("encode", decision, column=names[position], detail=detail)
+                events.add(
+                    "constant_column_not_rescaled",
+                    column=names[position],
+                    coordinate=position,
+                    value=float(mean[position]),
+                )
         return cls(mean.float().to(encoded.device), scale.float().to(encoded.device))
 
     def apply(self, encoded: torch.Tensor, applicable: torch.Tensor) -> torch.Tensor:
@@ -90,7 +93,7 @@ class Standardizer:
         return torch.where(applicable, (encoded - self.mean) / self.scale, 0.0)
 
     def invert(self, standardized: torch.Tensor) -> torch.Tensor:
-        """Return to the scale of codewords and cutpoints; skips have no meaning there."""
+        """Convert back to the scale of codewords and cutpoints; skips are undefined there."""
         return standardized * self.scale + self.mean
 
     def to(self, device: torch.device | str) -> Standardizer:

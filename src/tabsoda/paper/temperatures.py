@@ -35,9 +35,9 @@ def score_temperature(
     cutpoints: torch.Tensor,
     temperature: float,
 ) -> DecodingScore:
-    """Decode the held-out cells by mode at one temperature and count what came out.
+    """Decode the held-out cells by mode at one temperature, and sum the scores.
 
-    Counts rather than means, so that ties between temperatures are exact.
+    Sums instead of means, so that ties between temperatures are exact.
 
     Parameters
     ----------
@@ -75,19 +75,19 @@ def choose_temperatures(
 ) -> NDArray[np.float64]:
     """Choose per column the smallest (-accuracy, MACE, NLL, |temperature - 1|), Appendix C.
 
-    What is still tied goes to the lower temperature. A column without a held-out cell gets the
-    interval (temperature 0) if the grid offers it, because that inverts the encoder, else 1.
+    Remaining ties go to the lower temperature. A column without a held-out cell gets the interval
+    (temperature 0) if it is in the grid, because that inverts the encoder, otherwise 1.
 
     Parameters
     ----------
     latent, levels, held_out, cutpoints
-        As in :func:`score_temperature`; cells that are not held out may hold anything.
+        As in :func:`score_temperature`; cells that are not held out are ignored.
     grid : sequence of float
         Temperatures to try; 0 is interval membership.
     names : sequence of str, optional
         The columns, for the events.
     events : EventLog, optional
-        Gets ``"temperature chosen"`` or ``"temperature not tuned"`` per column.
+        Gets ``"temperature_chosen"`` or ``"temperature_not_tuned"`` per column.
 
     Returns
     -------
@@ -109,19 +109,22 @@ def choose_temperatures(
     ]
     correct, distance, likelihood = (np.stack(part) for part in zip(*scores, strict=True))
     closeness = np.broadcast_to(np.abs(temperatures - 1.0)[:, None], correct.shape)
-    # The last key of lexsort is the first to decide; it is stable, so ties keep the grid's order.
+    # The last key of lexsort is the primary one; it is stable, so ties keep the grid's order.
     best = np.lexsort((closeness, likelihood, distance, -correct), axis=0)[0]
     counts = held_out.sum(0).cpu().numpy()
     fallback = 0.0 if 0.0 in temperatures else 1.0
     chosen = np.where(counts > 0, temperatures[best], fallback)
     if events is not None and names is not None:
         for position, name in enumerate(names):
-            right, cells = correct[best[position], position], counts[position]
-            if cells:
-                decision = "temperature chosen"
-                detail = f"{chosen[position]:g}: {right} of {cells} held-out answers right"
+            temperature = float(chosen[position])
+            if counts[position]:
+                events.add(
+                    "temperature_chosen",
+                    column=name,
+                    temperature=temperature,
+                    right=int(correct[best[position], position]),
+                    cells=int(counts[position]),
+                )
             else:
-                decision = "temperature not tuned"
-                detail = f"no held-out answer; {fallback:g} is used"
-            events.add("train", decision, column=name, detail=detail)
+                events.add("temperature_not_tuned", column=name, temperature=temperature)
     return chosen

@@ -1,4 +1,4 @@
-"""One batch of the M-step: what is hidden, how much noise, and the loss of what comes back."""
+"""One batch of the M-step: hidden cells, noise levels and loss."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tabsoda.paper.objective import LossTerms, Targets
 from tabsoda.paper.working_table import WorkingTable
 from tabsoda.torch_runtime.keyed_noise import keyed_normals, keyed_uniforms
 
-# What a batch draws noise for; each gets a key of its own at each step.
+# Purposes of a batch's noise; each has its own key at each step.
 NOISE_USES = ("level", "noise", "low noise", "share", "hide", "top")
-# A row hides at least and at most this share of its visible cells (clean conditioning).
+# Range of the share of visible cells hidden in a row (clean conditioning).
 HIDDEN_SHARE = (0.05, 0.95)
 
 
@@ -28,7 +28,7 @@ class RoundTargets:
     ----------
     encoded, standardized : float32 tensor, shape (n, p)
     ramp : float32 tensor, shape ()
-        Weight of imputed entries; a tensor, so that a compiled step serves every round.
+        Weight of imputed entries; a tensor, so that a compiled step can be used in every round.
     """
 
     encoded: torch.Tensor
@@ -54,7 +54,7 @@ def batch_loss(
     keys : int64 tensor, shape (len(NOISE_USES),)
     """
     settings = model.settings
-    # A step does so little that even indexing by brackets instead of index_select would show.
+    # index_select is faster than indexing with brackets, which matters in short steps.
     row_keys, applicable, visible = (
         data.row_keys.index_select(0, rows),
         data.applicable.index_select(0, rows),
@@ -69,7 +69,7 @@ def batch_loss(
     if settings.training.conditioning == "clean":
         supervised = hide_some(supervised, row_keys, keys[3], keys[4])
         visible = held_clean = visible & ~supervised[:, model.objective.column_of]
-        # Until imputations count, what stands in a missing cell is a filler, not a noisy answer.
+        # Until imputations count, the value of a missing cell is a filler, not a noisy answer.
         unknown = to_impute & (targets.ramp == 0)
     state = noisy_state(clean, noise_level, normals, applicable, held_clean)
     prediction = model.denoiser(state, noise_level, visible, ~applicable, unknown)

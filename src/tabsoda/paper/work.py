@@ -14,7 +14,7 @@ from tabsoda.paper.settings import PaperSettings
 from tabsoda.schema.column import Column
 
 Counts = tuple[float, ...]
-# The report hides answers of so many respondents, and estimates numbers for fewer.
+# Respondents whose answers the report hides, and those for whom it estimates numbers.
 _REPORT_ROWS = (2000, 500)
 
 
@@ -64,7 +64,7 @@ def _times(factor: float, counts: Counts) -> Counts:
 
 
 def _pass(size: TableSize, settings: PaperSettings, calls: float, rows: float) -> Counts:
-    """Count calls of the network, cells read and products; no tokens are compared."""
+    """Count calls of the network, cells read and products; there is no attention."""
     products = network_weights(size.coordinates, settings)
     return calls, rows * size.columns, 2.0 * rows * products, 0.0
 
@@ -86,7 +86,7 @@ def _answering(size: TableSize, settings: PaperSettings, parts: int, fits: bool)
     asked = [float(size.incomplete_rows)] * (parts + (settings.em.rounds if fits else 0))
     asked += [float(min(size.rows, n)) for n in _REPORT_ROWS]
     calls = passes * sum(math.ceil(rows / settings.sampler.block_rows) for rows in asked)
-    # Rows are asked for once, in however many parts.
+    # Every row is predicted once, independent of the number of blocks.
     rows = sum(asked) - (parts - 1) * size.incomplete_rows
     columns = float(size.columns * len(asked))
     return (*_pass(size, settings, calls, passes * rows), 0.0, columns)

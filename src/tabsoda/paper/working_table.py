@@ -1,4 +1,4 @@
-"""One table as tensors on the device, rows in an order that the file's order cannot change."""
+"""One table as tensors on the device, with rows in canonical order."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 
 @dataclass(frozen=True, eq=False)
 class WorkingTable:
-    """What training and sampling read; p coordinates, d columns, n rows.
+    """The input of training and sampling; p coordinates, d columns, n rows.
 
     Attributes
     ----------
     encoded : float32 tensor, shape (n, p)
         Unstandardised visible entries (ordinals at their interval means), 0 elsewhere.
     levels : int64 tensor, shape (n, d)
-        Visible categorical answers; 0 elsewhere, to be read under ``visible_columns`` only.
+        Visible categorical answers; 0 elsewhere, valid only under ``visible_columns``.
     visible, to_impute, applicable : bool tensor, shape (n, p)
-        ``applicable`` is their union; what is not applicable is skipped.
+        ``applicable`` is their union; other entries are skipped.
     visible_columns, held_out_columns : bool tensor, shape (n, d)
     held_out_encoded, held_out_levels : tensor, shape (n, p) and (n, d)
         The answers of held-out cells, 0 elsewhere; only the stopping rule and the temperatures
-        may read them.
+        may use them.
     row_keys : int64 tensor, shape (n,)
     row_weights : float32 tensor, shape (n,)
         Mean 1.
@@ -71,7 +71,7 @@ class WorkingTable:
         def tensor(array: NDArray[np.generic], dtype: torch.dtype) -> torch.Tensor:
             return torch.as_tensor(np.ascontiguousarray(array), dtype=dtype, device=device)
 
-        # Only a fit holds cells out; elsewhere an expanded zero takes no memory.
+        # Only a fit has held-out cells; otherwise an expanded zero needs no memory.
         n_rows, n_coordinates = table.shape[0], layout.n_coordinates
         held_encoded = torch.zeros((1, 1), device=device).expand(n_rows, n_coordinates)
         held_levels = torch.zeros((1, 1), dtype=torch.int64, device=device).expand(*table.shape)

@@ -1,7 +1,4 @@
-"""Stage 1, read: files and frames to a survey.
-
-Input: CSV, Parquet, SPSS, Stata or SAS files, or a data frame. Output: a Survey.
-"""
+"""Read CSV, Parquet, SPSS, Stata and SAS files, and data frames, as a survey."""
 
 from tabsoda.reading.survey_reader import read_survey
 

@@ -1,4 +1,4 @@
-"""DDI-Codebook XML: labels, categories, invalid ranges, measurement level and universe."""
+"""Read DDI-Codebook XML: labels, categories, invalid ranges, measurement level, universe."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MEASURES = {"nominal": "nominal", "ordinal": "ordinal", "interval": "scale", "r
 
 
 def read_codebook(path: str | Path) -> dict[str, ColumnHints]:
-    """Read what a DDI-Codebook (2.x) says of each variable.
+    """Read the metadata of each variable from a DDI-Codebook (2.x).
 
-    ``universe`` text is kept as it is: it is shown to people and never parsed.
+    ``universe`` text is kept verbatim: it is displayed and never parsed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def read_codebook(path: str | Path) -> dict[str, ColumnHints]:
             f"The codebook '{path.name}' is not valid XML",
             found=str(error) or type(error).__name__,
             expected="DDI-Codebook 2.x",
-            next_step="It may be cut off, or not XML; get it again",
+            next_step="It may be truncated, or not XML; download it again",
         ) from error
     hints = {}
     for variable in root.iter():
@@ -94,7 +94,7 @@ def _hints(variable: Any) -> ColumnHints:
             codes.append(numeric_if_possible(item.get("VALUE", item.get("value", ""))))
         for span in _children(invalid, "range"):
             low, high = (as_number(span.get(end)) for end in ("min", "max"))
-            # A range without any end would make every answer invalid; it says nothing.
+            # A range without bounds would make every answer invalid; ignore it.
             if low is not None or high is not None:
                 ranges.append(
                     (-math.inf if low is None else low, math.inf if high is None else high)

@@ -1,8 +1,4 @@
-"""From the file's values to numbers: the position of a level, or the value itself.
-
-Input: a series as published and its :class:`Column`. Output: values with NaN where there is no
-answer, and why there is none.
-"""
+"""Code the values of a file as numbers: the position of a level, or the value itself."""
 
 from __future__ import annotations
 
@@ -28,11 +24,11 @@ class CodedColumn:
     values : ndarray of float64, shape (n_rows,)
         NaN where there is no answer.
     reasons : ndarray of uint8, shape (n_rows,)
-        0 where answered, else as :func:`tabsoda.states.reason_code` numbers them.
+        0 where answered, else the code from :func:`tabsoda.states.reason_code`.
     unlisted : dict of str to int
-        Values that the description does not know, with their counts; they hold no answer here.
+        Values not in the description, with their counts; treated as missing.
     blank_words : dict of str to int
-        Undeclared words such as "NA" that were taken for an empty cell, with their counts.
+        Undeclared words such as "NA" that were read as an empty cell, with their counts.
     """
 
     values: NDArray[np.float64]
@@ -78,7 +74,7 @@ def code_column(
 
 
 def _code_levels(data: pl.Series, column: Column) -> CodedColumn:
-    """Look up each distinct value once, then map them all."""
+    """Look up each distinct value once, then map all rows."""
     levels, special = CodeBook(column.levels), CodeBook(column.special_codes)
     position = {level: number for number, level in enumerate(column.levels)}
     distinct = data.drop_nulls().unique()
@@ -89,11 +85,11 @@ def _code_levels(data: pl.Series, column: Column) -> CodedColumn:
     unlisted: list[Any] = []
     blank_words: list[str] = []
     for index, value in enumerate(texts):
-        # What is a level to the letter is no code that merely spells the same number.
+        # A value that is literally a level is not a special code that spells the same number.
         code = None if levels.spells(value) else special.find(value)
         level = levels.find(value) if code is None else None
         if level is None and code is None and data.dtype == pl.Float32:
-            # .1 in single precision is another number than .1.
+            # .1 in single precision differs from .1.
             level = levels.find(float(str(np.float32(value))))
         if level is not None:
             values[index] = position[level]
@@ -113,7 +109,7 @@ def _code_levels(data: pl.Series, column: Column) -> CodedColumn:
 
 
 def _code_numbers(data: pl.Series, column: Column) -> CodedColumn:
-    """Take numbers as they are, but for special codes; a text that is none is unlisted."""
+    """Keep numbers except special codes; other texts are unlisted values."""
     reasons = np.zeros(len(data), dtype=np.uint8)
     unlisted: list[str] = []
     blank_words: list[str] = []
@@ -147,7 +143,7 @@ def _code_numbers(data: pl.Series, column: Column) -> CodedColumn:
 
 
 def _indices(data: pl.Series, distinct: pl.Series) -> NDArray[np.int64]:
-    """Return each value's place among distinct ones, and their number for any other value."""
+    """Return each value's index among ``distinct``, and their number for any other value."""
     other = len(distinct)
     if not other:
         return np.zeros(len(data), dtype=np.int64)
@@ -169,7 +165,7 @@ def _written(value: object) -> str:
 
 
 def _empty_reason(column: Column, text: bool) -> Reason:
-    """Why an empty cell is empty: ``""`` speaks of texts, ``"."`` of any other empty cell."""
+    """Return why a cell is empty: the code ``""`` is for texts, ``"."`` for other types."""
     codes = ("", ".") if text else (".",)
     return next((column.special_codes[c] for c in codes if c in column.special_codes), Reason.BLANK)
 

@@ -1,4 +1,4 @@
-"""CSV and its relatives: finds out encoding and delimiter, and refuses ragged or cut-off files."""
+"""Read delimited text: detect encoding and delimiter, refuse ragged or truncated files."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _EMPTY_LINE = re.compile(r"(?<=\n)\r?\n")
 
 
 def read_delimited(path: Path) -> RawTable:
-    """Read a delimited text file; numbers become numbers where a whole column allows it."""
+    """Read a delimited text file; a column of which all texts are numbers becomes numeric."""
     events = EventLog()
     text = _decode(path, events)
     if "\x00" in text:
         raise InputError(
             f"The file '{path.name}' is not text",
             found="zero bytes",
-            expected="a delimited text file, as its ending says",
-            next_step="Give it the ending of what it is, such as .parquet or .sav",
+            expected="a delimited text file, by its extension",
+            next_step="Give it the extension of its format, such as .parquet or .sav",
         )
     try:
         delimiter = _sniff(text)
         if delimiter != ",":
-            events.add("read", "delimiter found", detail=f"{delimiter!r} instead of a comma")
+            events.add("delimiter_found", delimiter=delimiter)
         names = _check_lines(text, delimiter, path.name)
-        # An empty line is a blank cell where there is one column, and nobody's otherwise.
+        # With one column, an empty line is a blank cell; otherwise it is not a row.
         text = text if len(names) == 1 else _without_empty_lines(text, events)
         frame = pl.read_csv(
             io.BytesIO(text.encode()), separator=delimiter, infer_schema=False, quote_char='"'
@@ -74,39 +74,38 @@ def _decode(path: Path, events: EventLog) -> str:
                 raise InputError(
                     f"The file '{path.name}' is not valid {encoding}",
                     found=f"a broken character at byte {error.start}",
-                    next_step="It may be cut off; get it again, or save it as UTF-8",
+                    next_step="It may be truncated; download it again, or save it as UTF-8",
                 ) from error
-            events.add("read", "encoding found", detail=f"{encoding}, by its byte order mark")
+            events.add("encoding_given_by_byte_order_mark", encoding=encoding)
             return text
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         _refuse_mixed_encodings(content, path.name)
-    # Windows' own encoding leaves five bytes undefined; latin-1 has a character for every byte.
+    # Windows-1252 leaves five bytes undefined; latin-1 has a character for every byte.
     try:
         encoding, text = "Windows-1252", content.decode("cp1252")
     except UnicodeDecodeError:
         encoding, text = "latin-1", content.decode("latin-1")
-    detail = f"not UTF-8; read as {encoding}, so check names and labels with accents"
-    events.add("read", "encoding found", detail=detail)
+    events.add("text_not_utf8", encoding=encoding)
     return text
 
 
 def _lines(text: str) -> list[str]:
-    """Split at the line ends of files alone: str.splitlines knows others, such as U+0085."""
+    """Split only at the line ends of files: str.splitlines also splits at U+0085 and others."""
     lines = text.replace("\r\n", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def _without_empty_lines(text: str, events: EventLog) -> str:
-    """Drop lines without a character, outside quotes: they are no respondents."""
+    """Drop empty lines outside quotes: they are not respondents."""
     parts, dropped = text.split('"'), 0
-    # Every other part lies outside quotes, and what follows a line end there is a new line.
+    # Every other part is outside quotes, so a line end there starts a new line.
     for number in range(0, len(parts), 2):
         parts[number], found = _EMPTY_LINE.subn("", parts[number])
         dropped += found
     if dropped:
-        events.add("read", "empty lines dropped", detail=f"{dropped} of them")
+        events.add("empty_lines_dropped", lines=dropped)
     return '"'.join(parts)
 
 
@@ -125,13 +124,13 @@ def _refuse_mixed_encodings(content: bytes, name: str) -> None:
         raise InputError(
             f"The file '{name}' mixes encodings",
             found=f"UTF-8 in line {utf8_line} and another encoding in line {other_line}",
-            expected="one encoding throughout, best UTF-8",
-            next_step="Export the file anew as UTF-8, or convert the parts before joining them",
+            expected="a single encoding, preferably UTF-8",
+            next_step="Export the file again as UTF-8, or convert the parts before joining them",
         )
 
 
 def _sniff(text: str) -> str:
-    """Return the delimiter that cuts the first lines into the most fields, equally many in each."""
+    """Return the delimiter that splits the first lines into the most fields of equal number."""
     head = _lines(text)[:_SNIFFED_LINES]
     best, best_score = ",", (0, 0)
     for delimiter in _DELIMITERS:
@@ -145,13 +144,13 @@ def _sniff(text: str) -> str:
 
 
 def _check_lines(text: str, delimiter: str, name: str) -> list[str]:
-    """Return the header, or raise if a line has another number of fields: polars would fill it."""
+    """Return the header; raise if a line has another number of fields, which polars would fill."""
     if '"' in text:
         if text.count('"') % 2:
             raise InputError(
                 f"The file '{name}' ends within quotes",
                 expected='an even number of "',
-                next_step="The file may be cut off; get it again",
+                next_step="The file may be truncated; download it again",
             )
         widths = [len(row) for row in csv.reader(io.StringIO(text), delimiter=delimiter)]
     else:
@@ -160,44 +159,49 @@ def _check_lines(text: str, delimiter: str, name: str) -> list[str]:
     if len(widths) < 2:
         raise InputError(
             f"The file '{name}' holds no rows",
-            found="a header line alone",
+            found="only a header line",
             expected="a header line and at least one row",
         )
     expected = widths[0]
     for number, width in enumerate(widths, 1):
         if width != expected and width > 0:
-            last = " (the last line: the file may be cut off)" if number == len(widths) else ""
+            last = " (the last line: the file may be truncated)" if number == len(widths) else ""
             raise InputError(
                 f"Line {number} of '{name}' has another number of fields than the header{last}",
                 found=f"{width} fields",
                 expected=f"{expected} fields",
-                next_step="Repair that line, put quotes around texts with the delimiter, or get "
+                next_step="Repair that line, quote texts that contain the delimiter, or download "
                 "the file again",
             )
     return names
 
 
 def _with_decimal_points(frame: pl.DataFrame, events: EventLog) -> pl.DataFrame:
-    """Turn "1,5" into "1.5" in columns of numbers alone, as is usual where ";" parts the cells."""
+    """Turn "1,5" into "1.5" in purely numeric columns; usual if ";" separates the cells."""
     found = []
     for series in frame:
         texts = series.drop_nulls().str.strip_chars()
         texts = texts.filter(texts != "")
         if texts.str.contains(_DECIMAL_COMMA).any() and texts.str.contains(_COMMA_NUMBER).all():
             found.append(pl.col(series.name).str.replace(",", ".", literal=True))
-            detail = f"{texts.str.contains(_DECIMAL_COMMA).sum()} numbers such as {texts[0]!r}"
-            events.add("read", "decimal commas read as points", column=series.name, detail=detail)
+            with_comma = texts.filter(texts.str.contains(_DECIMAL_COMMA))
+            events.add(
+                "decimal_commas_read",
+                column=series.name,
+                numbers=len(with_comma),
+                example=with_comma[0],
+            )
     return frame.with_columns(found)
 
 
 def _typed(series: pl.Series) -> pl.Series:
-    """Turn texts into numbers if all are; "01" stays text, because 1 would not be what is there."""
+    """Turn texts into numbers if all are; "01" stays text, because 1 would be written back."""
     texts = series.drop_nulls()
     if not len(texts) or texts.str.contains(r"^\s*-?0\d").any():
         return series
     for kind in (pl.Int64, pl.Float64):
         numbers = series.str.strip_chars().cast(kind, strict=False)
-        # Words such as "nan" and "inf" become floats; they are texts until someone declares them.
+        # polars parses words such as "nan" and "inf" as floats; here they stay texts.
         if numbers.null_count() == series.null_count() and (
             kind is pl.Int64 or numbers.drop_nulls().is_finite().all()
         ):

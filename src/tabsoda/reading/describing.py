@@ -1,4 +1,4 @@
-"""Brings together what a description says and what the file says of a column."""
+"""Combine a survey description with the metadata of the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.reading.raw import RawTable
 from tabsoda.schema.codes import CodeBook, is_blank_word, plain
-from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole
+from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Reason
 from tabsoda.schema.corrections import EMPTY_CELL
 from tabsoda.schema.description import Description, Given
 from tabsoda.schema.file_codes import FoundCode, codes_of, log_codes, with_file_meanings
@@ -26,18 +26,16 @@ from tabsoda.schema.schema import Schema
 from tabsoda.schema.special_codes import doubtful_labels, special_codes
 from tabsoda.schema.values import comparable
 
-ROLE_GUESSED = "role guessed"
-
 
 def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
-    """Return the schema of a table: the one given, completed by the file, or a proposal.
+    """Return the schema of a table: the given one, completed from the file, or a proposal.
 
     Parameters
     ----------
     raw : RawTable
     description : Schema, Description, path, list of dict or None
     events : EventLog
-        Gets one event per decision.
+        Receives one event per decision.
     """
     raw = replace(raw, hints=with_file_meanings({n: raw.hint(n) for n in raw.frame.columns}))
     given = _given(description)
@@ -52,37 +50,31 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
         )
     for name in raw.frame.columns:
         if name not in base:
-            events.add(
-                "describe",
-                "column not described",
-                column=name,
-                detail="kept as it is, neither mined nor imputed",
-            )
+            events.add("column_not_described", column=name)
     return base
 
 
 def _proposed(raw: RawTable, given: Description, events: EventLog) -> Schema:
-    """Guess every column, and log each guess; what a person gives needs no second look."""
+    """Guess every column, and log each guess, except what a person has given."""
     schema = propose_schema(raw.frame, raw.hints, raw.tags)
     for column in schema:
         own, hints = given.given_for(column.name), raw.hint(column.name)
         _log_guess(column, hints, own, events)
         if column.role is not ColumnRole.QUESTION and not own.role:
-            detail = f"{column.role.value}: {column.note.removeprefix(GUESS)}"
-            events.add("describe", ROLE_GUESSED, column=column.name, detail=detail)
+            events.add("role_guessed", column=column.name, role=column.role, note=_why(column))
         _log_doubts(column, hints, own, events)
     codes = (code for column in schema for code in codes_of(column))
-    log_codes(_not_given(codes, given), events, "codes taken for no answer")
+    log_codes(_not_given(codes, given), events, declared=False)
     return schema
 
 
 def _not_given(codes: Iterable[FoundCode], given: Description) -> list[FoundCode]:
-    """Leave out the codes whose meaning a person gives."""
+    """Drop the codes whose meaning a person has given."""
     return [one for one in codes if not given.given_for(one.column).names(one.code)]
 
 
 def _described(raw: RawTable, given: Description, events: EventLog) -> Schema:
-    """Check that the described columns are there, and fill gaps from the file."""
+    """Check that the described columns exist, and fill gaps from the file."""
     schema = given.schema or Schema(())
     absent = [name for name in schema.names if name not in raw.frame.columns]
     if absent:
@@ -91,12 +83,12 @@ def _described(raw: RawTable, given: Description, events: EventLog) -> Schema:
             column=absent[0],
             found=f"{len(absent)} such columns; the data has {_some(raw.frame.columns)}",
             expected="a description of the columns in the data",
-            next_step="Remove it from the survey description, or check that both belong together; "
-            "a fitted model brings the description of the survey it was fitted to",
+            next_step="Remove it from the survey description, or check that it describes this "
+            "survey; a fitted model includes the description of the survey it was fitted to",
         )
     applied: list[FoundCode] = []
     completed = Schema(tuple(_completed(column, raw, applied, events) for column in schema))
-    log_codes(_not_given(applied, given), events, "user-missing code of the file applied")
+    log_codes(_not_given(applied, given), events, declared=True)
     return completed
 
 
@@ -113,7 +105,7 @@ def _given(description: Any) -> Description:
 
 
 def _distinct(raw: RawTable, name: str) -> tuple[Code, ...]:
-    """Return the different values of a column, letters of missing values and "." included."""
+    """Return the distinct values of a column, including missing letters and "."."""
     series = comparable(raw.frame[name])
     values: list[Code] = [plain(value) for value in series.drop_nulls().unique().sort().to_list()]
     tags = raw.tags.get(name)
@@ -129,7 +121,7 @@ def _some(names: list[str]) -> str:
 
 
 def _completed(column: Column, raw: RawTable, applied: list[FoundCode], events: EventLog) -> Column:
-    """Fill gaps of a described column from the file; the description wins where they differ.
+    """Fill gaps of a described column from the file; the description has priority.
 
     Codes that are added go into ``applied``.
     """
@@ -171,12 +163,7 @@ def _with_file_codes(column: Column, raw: RawTable, hints: ColumnHints, events: 
         if known.find(code) is not None or str(code) in letters or not declared_missing:
             continue
         if levels.find(code) is not None:
-            events.add(
-                "describe",
-                "code kept as an answer",
-                column=column.name,
-                detail=f"{code!r} is user-missing in the file but a level of the description",
-            )
+            events.add("code_kept_as_answer", column=column.name, code=str(code))
             continue
         added[code] = reason
     return replace(column, special_codes={**column.special_codes, **added}) if added else column
@@ -194,45 +181,54 @@ def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: 
                 expected="the levels, from one end to the other",
                 next_step="List them in the survey description, or call the column nominal",
             )
-        events.add("describe", "levels taken from the table", column=column.name)
+        events.add("levels_taken_from_type", column=column.name)
         return replace(column, levels=hints.order)
     special = CodeBook(column.special_codes)
     found = comparable(series).drop_nulls().unique().sort().to_list()
     levels = tuple(
         plain(value) for value in found if special.find(value) is None and not is_blank_word(value)
     )
-    events.add(
-        "describe",
-        "levels taken from the data",
-        column=column.name,
-        detail=f"{len(levels)} levels; the description lists none",
-    )
+    events.add("levels_taken_from_data", column=column.name, levels=len(levels))
     return replace(column, levels=levels)
 
 
 def _log_guess(column: Column, hints: ColumnHints, given: Given, events: EventLog) -> None:
-    """Say what a column is taken for, how sure that is, and where the file says otherwise."""
-    said = column.kind.value
-    if column.role is not ColumnRole.QUESTION:
-        said = f"{column.role.value}; {said}"
-    elif column.confidence is not None:
-        said = f"{said} ({column.confidence.value})"
-    events.add(
-        "describe",
-        "column described by guess" if column.is_guess else "column described",
-        column=column.name,
-        detail=f"{said}: {column.note}",
-    )
-    declared = KIND_OF_MEASURE.get(hints.measure, column.kind)
-    is_settled = given.kind or column.role is not ColumnRole.QUESTION
-    if declared is not column.kind and not is_settled:
+    """Log the guess for a column, its confidence, and any disagreement with the file."""
+    is_question = column.role is ColumnRole.QUESTION
+    role = None if is_question else column.role.value
+    confidence = column.confidence if is_question else None
+    if column.is_guess:
         events.add(
-            "describe",
-            "declared level overruled",
+            "column_guessed",
             column=column.name,
-            detail=f"the file declares it {hints.measure}, taken as {column.kind.value}: "
-            f"{column.note.removeprefix(GUESS)}",
+            role=role,
+            taken_as=column.kind.value,
+            confidence=confidence,
+            note=_why(column),
         )
+    else:
+        events.add(
+            "column_described",
+            column=column.name,
+            role=role,
+            taken_as=column.kind.value,
+            confidence=confidence,
+            note=column.note,
+        )
+    declared = KIND_OF_MEASURE.get(hints.measure, column.kind)
+    if declared is not column.kind and is_question and not given.kind:
+        events.add(
+            "declared_kind_not_used",
+            column=column.name,
+            declared=hints.measure,
+            taken_as=column.kind.value,
+            note=_why(column),
+        )
+
+
+def _why(column: Column) -> str:
+    """Return the note of a guess without the word that marks it as one."""
+    return column.note.removeprefix(GUESS)
 
 
 def _log_doubts(column: Column, hints: ColumnHints, given: Given, events: EventLog) -> None:
@@ -241,13 +237,10 @@ def _log_doubts(column: Column, hints: ColumnHints, given: Given, events: EventL
     found = doubtful_labels(hints).items()
     doubtful = {code: why for code, why in found if not given.names(code)}
     if doubtful:
-        detail = ", ".join(
-            f"{code!r} {hints.level_labels[code]!r} ({why.value if why else 'skip'}?)"
-            for code, why in doubtful.items()
-        )
         events.add(
-            "describe",
-            "flag: label may mean no answer",
+            "label_may_mean_no_answer",
             column=column.name,
-            detail=f"{detail}; it counts as an answer",
+            codes=[str(code) for code in doubtful],
+            labels=[hints.level_labels[code] for code in doubtful],
+            reasons=[(why or Reason.SKIP).value for why in doubtful.values()],
         )

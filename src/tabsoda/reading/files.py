@@ -1,4 +1,4 @@
-"""Which reader a file needs, and what to say when it is not what its ending says."""
+"""Choose the reader of a file by its extension, and detect wrong extensions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".psv")
 _PARQUET = (".parquet", ".pq")
 ENDINGS = (*_DELIMITED, *_PARQUET, *STATS_ENDINGS)
 
-# How files of each family begin, to name what a file with the wrong ending really is.
+# The first bytes of each format, to name the real format of a file with a wrong extension.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", ".parquet"),
     (b"$FL2", ".sav"),
@@ -31,7 +31,7 @@ _SAS_MAGIC = bytes.fromhex("000000000000000000000000c2ea8160")
 
 
 def read_file(path: Path) -> RawTable:
-    """Read a survey file by its ending."""
+    """Read a survey file by its extension."""
     if not path.exists():
         raise InputError(
             f"The file '{path}' does not exist",
@@ -42,13 +42,13 @@ def read_file(path: Path) -> RawTable:
         raise InputError(
             f"'{path}' is a folder",
             expected="a survey file",
-            next_step="Name the file in it",
+            next_step="Give the path of a file in it",
         )
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise InputError(
-            f"The file '{path.name}' has an ending that is not known",
-            found=ending or "no ending",
+            f"The file '{path.name}' has an unknown extension",
+            found=ending or "no extension",
             expected=", ".join(ENDINGS),
             next_step="Rename the file if it is one of these, or convert it",
         )
@@ -59,13 +59,13 @@ def read_file(path: Path) -> RawTable:
             f"The file '{path.name}' is empty",
             found=f"{path.stat().st_size} bytes",
             expected="a header and at least one row",
-            next_step="Get the file again",
+            next_step="Download the file again",
         )
     actual = _recognise(head)
     if actual and not actual.startswith(ending) and {actual, ending} != {".sav", ".zsav"}:
         raise InputError(
-            f"The file '{path.name}' is not what its ending says",
-            found=f"the beginning of a {actual} file",
+            f"The file '{path.name}' does not match its extension",
+            found=f"the first bytes of a {actual} file",
             expected=f"{ending} data",
             next_step=f"Rename it, or convert it to {ending}",
         )
@@ -88,7 +88,7 @@ def _read_parquet(path: Path) -> RawTable:
             f"The file '{path.name}' cannot be read as Parquet",
             found=str(error).splitlines()[0],
             expected="a complete Parquet file",
-            next_step="It may be cut off or have the wrong ending; get it again or rename it",
+            next_step="It may be truncated or have the wrong extension; download or rename it",
         ) from error
     if not frame.height or not frame.width:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What a person should look at before trusting a description: one event a finding."""
+"""Flag columns that a person should check before using a description."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tabsoda.table import CodedTable
 MANY_LEVELS = 100
 _ID_LIKE_SHARE = 0.95
 _MIN_ANSWERS = 20
-# Distinct numbers looked at; codes of "no answer" lie at the ends.
+# Distinct numbers examined at each end, where missing codes usually are.
 _ENDS = 40
+_TEXTS_SHOWN = 5
 
 
 def flag_columns(table: CodedTable, events: EventLog) -> None:
@@ -25,60 +26,60 @@ def flag_columns(table: CodedTable, events: EventLog) -> None:
         answers = table.values[:, position]
         answers = answers[~np.isnan(answers)]
         distinct, counts = np.unique(answers, return_counts=True)
-        for decision, detail in _findings(column, answers.size, distinct, counts):
-            events.add("describe", decision, column=column.name, detail=detail)
+        if answers.size:
+            _flag_answers(column, distinct, counts, events)
+        else:
+            events.add("column_all_blank", column=column.name)
 
 
 def flag_roles(frame: pl.DataFrame, schema: Schema, events: EventLog) -> None:
-    """Log ids that occur more than once, and weights that are no numbers."""
+    """Log ids that occur more than once, and weights that are not numbers."""
     for column in schema:
         if column.name not in frame.columns:
             continue
         given = frame[column.name].drop_nulls()
         if column.role is ColumnRole.ID and given.n_unique() < len(given):
-            most = given.value_counts(sort=True).row(0)
-            detail = (
-                f"{given.n_unique():,} different in {len(given):,} rows; "
-                f"{plain(most[0])} occurs {most[1]:,} times"
+            value, times = given.value_counts(sort=True).row(0)
+            events.add(
+                "repeated_ids",
+                column=column.name,
+                different=given.n_unique(),
+                rows=len(given),
+                example=str(plain(value)),
+                times=times,
             )
-            events.add("describe", "flag: repeated ids", column=column.name, detail=detail)
         if column.role is ColumnRole.WEIGHT and not given.dtype.is_numeric():
             texts = given.cast(pl.String)
             wrong = texts.filter(texts.cast(pl.Float64, strict=False).is_null())
             if len(wrong):
-                detail = f"{len(wrong):,} of {len(given):,} cells, such as {wrong[0]!r}"
                 events.add(
-                    "describe", "flag: weights are no numbers", column=column.name, detail=detail
+                    "weights_not_numeric",
+                    column=column.name,
+                    cells=len(wrong),
+                    of_cells=len(given),
+                    example=wrong[0],
                 )
 
 
-def _findings(
-    column: Column, n_answers: int, distinct: np.ndarray, counts: np.ndarray
-) -> list[tuple[str, str]]:
-    if n_answers == 0:
-        return [("flag: all blank", "no row holds an answer")]
-    found = []
+def _flag_answers(
+    column: Column, distinct: np.ndarray, counts: np.ndarray, events: EventLog
+) -> None:
+    name, answers = column.name, int(counts.sum())
     if distinct.size == 1:
-        found.append(("flag: constant", f"{n_answers} equal answers"))
-    id_like = distinct.size >= max(_MIN_ANSWERS, _ID_LIKE_SHARE * n_answers)
+        events.add("column_constant", column=name, answers=answers)
+    id_like = distinct.size >= max(_MIN_ANSWERS, _ID_LIKE_SHARE * answers)
     if column.is_categorical and id_like:
-        detail = f"{distinct.size} levels in {n_answers} answers; give it the role id"
-        found.append(("flag: id-like", detail))
+        events.add("column_id_like", column=name, levels=distinct.size, answers=answers)
     elif column.is_categorical and column.n_levels > MANY_LEVELS:
-        detail = (
-            f"{column.n_levels} levels; group them, call the column continuous, or give it "
-            "another role"
-        )
-        found.append(("flag: very many levels", detail))
+        events.add("column_with_very_many_levels", column=name, levels=column.n_levels)
     texts = _texts_among_numbers(column)
     if texts:
-        detail = f"{', '.join(map(repr, texts[:5]))}; if it is no answer, list it as a code"
-        found.append(("flag: text among numbers", detail))
+        shown = [str(text) for text in texts[:_TEXTS_SHOWN]]
+        events.add("text_among_numbers", column=name, texts=shown)
     suspects = _suspects(column, distinct, counts)
     if suspects:
-        detail = f"{', '.join(suspects)}: no answers? They count as answers"
-        found.append(("flag: suspicious codes", detail))
-    return found
+        codes = [str(code) for code in suspects]
+        events.add("suspicious_codes", column=name, codes=codes, answers=list(suspects.values()))
 
 
 def _texts_among_numbers(column: Column) -> list[Code]:
@@ -86,8 +87,8 @@ def _texts_among_numbers(column: Column) -> list[Code]:
     return texts if len(texts) < column.n_levels / 2 else []
 
 
-def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[str]:
-    """Suspicious answers with their counts; a level whose label is an answer is above suspicion."""
+def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> dict[Code, int]:
+    """Suspicious answers with their counts; levels whose label is an answer are excluded."""
     count_of: dict[Code, int] = {}
     if column.is_categorical:
         for value, count in zip(distinct.astype(int), counts, strict=True):
@@ -105,4 +106,8 @@ def _suspects(column: Column, distinct: np.ndarray, counts: np.ndarray) -> list[
         if (number := as_number(code)) is not None
     }
     found = (book.find(code) for code in suspicious_codes(count_of, shares))
-    return [f"{code} ({count_of[code]}x)" for code in found if code in unlabelled and code != ""]
+    return {
+        code: count_of[code]
+        for code in found
+        if code is not None and code in unlabelled and code != ""
+    }

@@ -1,4 +1,4 @@
-"""From one data-frame library to another, with the types that both know."""
+"""Convert frames between polars and pandas, keeping types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from tabsoda.reading.frames import to_polars
 
-# Every type of polars may hold nulls; these are their like in pandas.
+# Every polars type is nullable; these are the nullable pandas types.
 _NULLABLE: dict[Any, str] = {
     **{dtype: str(dtype) for dtype in (pl.Int8, pl.Int16, pl.Int32, pl.Int64)},
     **{dtype: str(dtype) for dtype in (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)},
@@ -19,7 +19,7 @@ _NULLABLE: dict[Any, str] = {
 
 
 def in_library(table: Any, wanted: str) -> Any:
-    """Return a frame as one of another library; unchanged where it is of that library already.
+    """Convert a frame to another library; unchanged if it is of that library already.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def in_library(table: Any, wanted: str) -> Any:
     Returns
     -------
     polars.DataFrame or pandas.DataFrame
-        An ordered Categorical of texts and an Enum are the same thing; integers, booleans and
+        An ordered Categorical of texts becomes an Enum and vice versa; integers, booleans and
         texts stay what they are and may be null.
 
     Examples
@@ -56,13 +56,13 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
 
 
 def _typed(plain: pl.Series, column: Any) -> pl.Series:
-    """Return a column with its own type; ``plain`` holds its values, categories as such."""
+    """Return a column with its own type; ``plain`` contains its values as categories."""
     categories = getattr(column.dtype, "categories", None)
     if categories is not None and hasattr(column.dtype, "ordered"):
         if not all(isinstance(category, str) for category in categories):
             return plain
         return plain.cast(pl.Enum(list(categories)) if column.dtype.ordered else pl.Categorical)
-    # An object column may hold anything; reading has settled what.
+    # An object column may hold anything; use the type that was read.
     return plain if column.dtype == object else pl.Series(plain.name, pl.from_pandas(column))
 
 

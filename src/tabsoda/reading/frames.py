@@ -1,4 +1,4 @@
-"""Data frames in and out: polars inside, and back to the kind that came in."""
+"""Read data frames as polars, and convert results back to the user's kind of frame."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tabsoda.reading.raw import RawTable, refuse_repeated_names
 from tabsoda.schema.codes import plain
 from tabsoda.schema.hints import ColumnHints
 
-# Categories without an order, numbers among them, are names.
+# Unordered categories are names, even if they are numbers.
 _UNORDERED = ColumnHints(measure="nominal", is_category=True)
 
 
 def to_polars(frame: Any) -> pl.DataFrame:
-    """Return any data frame as a polars one; categories become their plain values.
+    """Convert any data frame to polars; categories become their plain values.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _from_pandas(frame: Any) -> RawTable:
         column = frame.iloc[:, position]
         categories = getattr(column.dtype, "categories", None)
         if categories is not None and hasattr(column.dtype, "ordered"):
-            # Intervals and other odd categories are known by their text.
+            # Intervals and other unusual categories are represented by their text.
             levels = [c if isinstance(c, int | float | str) else str(c) for c in categories]
             values = [None if code < 0 else levels[code] for code in column.cat.codes]
             series.append(pl.Series(name, values, strict=False))
@@ -83,11 +83,11 @@ def _from_pandas(frame: Any) -> RawTable:
 
 
 def _refuse_infinities(table: pl.DataFrame) -> None:
-    """Raise where a number is infinite; a guess would take the whole column for texts."""
+    """Raise if a number is infinite; otherwise the whole column would be guessed as texts."""
     for column in table:
         if column.dtype.is_float() and column.is_infinite().any():
             raise InputError(
-                "holds an answer that is not a finite number",
+                "contains an answer that is not a finite number",
                 column=column.name,
                 found=f"{column.is_infinite().sum()} infinite cells",
                 expected="finite numbers, or a blank",
@@ -104,13 +104,13 @@ def _pandas_series(name: str, column: Any) -> pl.Series:
     ]
     types = {type(value) for value in values if value is not None}
     if str in types and len(types) > 1:
-        # An object column with texts among numbers: texts throughout, as a file would hold it.
+        # An object column with texts among numbers: all become texts, as in a file.
         values = [None if value is None else _as_text(value) for value in values]
     return pl.Series(name, values, strict=False)
 
 
 def _as_text(value: Any) -> str:
-    """Write a value as a file would, so that 1.0 beside "1" is the same answer."""
+    """Write a value as in a file, so that 1.0 and "1" are the same answer."""
     return str(value) if isinstance(value, bool) else str(plain(value))
 
 
@@ -162,9 +162,9 @@ def like_input(table: pl.DataFrame, original: Any) -> Any:
 
 
 def _widened(series: pl.Series, original: pl.DataType) -> bool:
-    """Whether a column had to change its type to hold what was imputed; casting back would fail.
+    """Whether a column had to change its type to hold imputed values; casting back would fail.
 
-    Integers became floats; what was blank throughout, texts or numbers; categories, texts.
+    Integers become floats; an all-blank column, texts or numbers; categories, texts.
     """
     if series.dtype == pl.String:
         return original.is_numeric() or original == pl.Null or isinstance(original, pl.Enum)
@@ -187,11 +187,11 @@ def _to_pandas(table: pl.DataFrame, original: Any) -> Any:
             texts = {str(c): c for c in dtype.categories}
             known = [v if v is None or v in dtype.categories else texts.get(str(v)) for v in values]
             whole = all((a is None) == (b is None) for a, b in zip(known, values, strict=True))
-            # What is none of the categories, such as a number between them, is kept as it is.
+            # A value outside the categories, such as a number between them, is kept.
             kept = pd.Categorical(known, dtype=dtype) if whole else values
             columns[name] = pd.Series(kept, index=original.index)
         elif dtype.kind in "iufb" and series.dtype == pl.String:
-            # Blank throughout when it came, and so read as numbers.
+            # All blank in the input, and therefore read as numbers.
             columns[name] = pd.Series(values, index=original.index)
         elif dtype.kind in "iu" and any(v is not None and v != round(v) for v in values):
             nullable = pd.api.types.is_extension_array_dtype(dtype)

@@ -1,34 +1,47 @@
-"""What is in a survey, as a plain dictionary: the same for the terminal and for JSON."""
+"""Summarise a survey as a plain dictionary, for the terminal and for JSON."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import Any
 
-from tabsoda.reading.describing import ROLE_GUESSED
+from tabsoda.event_texts import detail, heading
 from tabsoda.schema.column import Column, ColumnRole
-from tabsoda.schema.file_codes import ONE_MEANING
 from tabsoda.survey import Survey
 
-# Decisions that a person should look at, beside those that begin with "flag: ".
-_WORTH_A_LOOK = (
-    ROLE_GUESSED,
-    ONE_MEANING,
-    "unlisted values taken as missing",
-    "words taken for an empty cell",
-    "codes taken for no answer",
-    "declared level overruled",
-    "column not described",
-    "code kept as an answer",
-    "encoding found",
-    "repeated column name",
-    "column without a name",
-    "missing reasons not read",
+# Decisions that a person should look at before trusting a description.
+WORTH_A_LOOK = frozenset(
+    {
+        "blank_words_found",
+        "code_in_several_columns",
+        "code_kept_as_answer",
+        "code_with_several_meanings",
+        "codes_taken_as_no_answer",
+        "column_all_blank",
+        "column_constant",
+        "column_id_like",
+        "column_not_described",
+        "column_with_very_many_levels",
+        "column_without_name",
+        "declared_encoding_not_used",
+        "declared_kind_not_used",
+        "encoding_given_by_byte_order_mark",
+        "label_may_mean_no_answer",
+        "missing_reasons_not_read",
+        "repeated_column_name",
+        "repeated_ids",
+        "role_guessed",
+        "suspicious_codes",
+        "text_among_numbers",
+        "text_not_utf8",
+        "unlisted_values_taken_as_missing",
+        "weights_not_numeric",
+    }
 )
 
 
 def summarize(survey: Survey) -> dict[str, Any]:
-    """Summarise a survey: sizes, one entry a variable, and what deserves a look.
+    """Summarise a survey: sizes, one entry per variable, and decisions to check.
 
     Examples
     --------
@@ -66,12 +79,13 @@ def summarize(survey: Survey) -> dict[str, Any]:
         ],
         "flags": [
             {
-                "flag": event.decision.removeprefix("flag: "),
+                "kind": event.kind,
+                "flag": heading(event),
                 "variable": event.column,
-                "detail": event.detail,
+                "detail": detail(event),
             }
             for event in survey.events
-            if event.decision.startswith("flag: ") or event.decision in _WORTH_A_LOOK
+            if event.kind in WORTH_A_LOOK
         ],
     }
 

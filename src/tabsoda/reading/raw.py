@@ -1,4 +1,4 @@
-"""What a reader hands on: the values as they stand in the file, and what the file says of them."""
+"""The output of a reader: the values as they are in the file, and their metadata."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class RawTable:
     ----------
     frame : polars.DataFrame
     hints : dict of str to ColumnHints
-        For columns the file says something about.
+        For columns with metadata.
     tags : dict of str to ndarray of object
         Letter per row (``".a"``) or None, for columns with lettered missing values.
     blank_is_text : bool
-        Whether an empty cell may be an empty text (CSV), so that the code ``""`` means it.
+        Whether an empty cell may be an empty text (CSV), so that the code ``""`` matches it.
     events : EventLog
     source : str
         The file's name; empty for a frame.
@@ -41,7 +41,7 @@ class RawTable:
     source: str = ""
 
     def hint(self, name: str) -> ColumnHints:
-        """Return what the file says of a column; empty hints if nothing."""
+        """Return the metadata of a column; empty hints if there is none."""
         return self.hints.get(name, ColumnHints())
 
 
@@ -53,14 +53,14 @@ def refuse_odd_names(names: Iterable[Any]) -> None:
         raise InputError(
             "Some column names are texts and others are not",
             found=f"{odd[0]!r} ({type(odd[0]).__name__})",
-            expected="texts throughout",
-            next_step="Rename the columns, in pandas by frame.columns.astype(str)",
+            expected="only texts",
+            next_step="Rename the columns, in pandas with frame.columns.astype(str)",
         )
     refuse_repeated_names([str(name) for name in names], "")
 
 
 def distinct_names(names: list[str], events: EventLog) -> list[str]:
-    """Give every column a name of its own, and log what was renamed.
+    """Make column names unique, and log the renamed columns.
 
     Exports of online questionnaires repeat a question's text, and tables saved with row numbers
     have a first column without a name.
@@ -75,16 +75,17 @@ def distinct_names(names: list[str], events: EventLog) -> list[str]:
     for position, name in enumerate(names, 1):
         new = name.strip() and name
         if not new:
-            new, decision = f"column_{position}", "column without a name"
+            new = f"column_{position}"
         elif name in result:
-            new, decision = f"{name} (2)", "repeated column name"
+            new = f"{name} (2)"
         number = 2
         while new != name and (new in taken or new in result):
             number += 1
             new = f"{name or f'column_{position}'} ({number})"
-        if new != name:
-            detail = f"column {position} is called {new!r}"
-            events.add("read", decision, column=new, detail=detail)
+        if new != name and name.strip():
+            events.add("repeated_column_name", column=new, position=position, name=new)
+        elif new != name:
+            events.add("column_without_name", column=new, position=position, name=new)
         result.append(new)
     return result
 
@@ -98,7 +99,7 @@ def refuse_repeated_names(names: list[str], source: str) -> None:
                 f"occurs twice in {source or 'the frame'}",
                 column=name,
                 found=f"columns {names.index(name) + 1} and {position} with one name",
-                expected="a name of its own for every column",
+                expected="a unique name for every column",
                 next_step="Rename one of them",
             )
         seen.add(name)

@@ -1,4 +1,4 @@
-"""Read a skip mask: which cells of a survey are skips, from a file, a frame or an array."""
+"""Read a skip mask, the cells of a survey that are skips, from a file, frame or array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tabsoda.reading.frames import to_polars
 def load_mask(
     source: Any, names: Sequence[str], n_rows: int, *, all_names: Sequence[str] = ()
 ) -> NDArray[np.bool_]:
-    """Read a skip mask and bring its columns into the order of the questions.
+    """Read a skip mask and put its columns in the order of the questions.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def load_mask(
     _check_columns(frame.columns, list(names), list(all_names), where)
     if frame.height != n_rows:
         raise InputError(
-            f"{where} has another number of rows than the data",
+            f"{where} does not have the same number of rows as the data",
             found=f"{frame.height} rows",
             expected=f"{n_rows} rows, in the order of the data",
             next_step="Make the mask from the same file",
@@ -55,14 +55,14 @@ def load_mask(
 def _from_array(array: NDArray[Any], names: list[str], n_rows: int) -> NDArray[np.bool_]:
     if array.shape != (n_rows, len(names)):
         raise InputError(
-            "The skip mask has another shape than the questions",
+            "The skip mask does not have the shape of the questions",
             found=" x ".join(map(str, array.shape)),
             expected=f"{n_rows} rows x {len(names)} columns",
             next_step="Give one column per question, in questionnaire order, or a frame with names",
         )
     if array.dtype != bool and not np.isin(array, (0, 1)).all():
         raise InputError(
-            "The skip mask holds other values than true and false", found=str(array.dtype)
+            "The skip mask contains values other than true and false", found=str(array.dtype)
         )
     return array.astype(bool)
 
@@ -72,11 +72,11 @@ def _check_columns(given: list[str], names: list[str], all_names: list[str], whe
     unknown = [name for name in given if name not in names and name not in all_names]
     if absent or unknown:
         raise InputError(
-            f"{where} has other columns than the data",
+            f"{where} does not have the columns of the data",
             column=None,
             found=f"no column '{absent[0]}'" if absent else f"a column '{unknown[0]}'",
             expected=f"the {len(names)} questions by name",
-            next_step=f"{len(absent)} are absent and {len(unknown)} are not in the data; make the "
+            next_step=f"{len(absent)} are missing and {len(unknown)} are not in the data; make the "
             "mask from the same survey",
         )
 
@@ -94,7 +94,7 @@ def _as_bool(series: pl.Series, where: str) -> NDArray[np.bool_]:
     if values.null_count():
         odd = series.filter(values.is_null())[0]
         raise InputError(
-            f"of {where.lower()} holds something else than true and false",
+            f"of {where.lower()} contains values other than true and false",
             column=series.name,
             found=repr(odd),
             expected="true or false in every row",

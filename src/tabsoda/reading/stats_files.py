@@ -1,8 +1,4 @@
-"""SPSS, Stata and SAS files through pyreadstat, with everything they say about their columns.
-
-pyreadstat's dictionary output is used because its pandas output turns Stata's system-missing into
-0 in integer columns that also hold lettered missings (pyreadstat 1.3.7).
-"""
+"""Read SPSS, Stata and SAS files, with their metadata, through pyreadstat."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyreadstat
 from numpy.typing import NDArray
-from pyreadstat._readstat_parser import PyreadstatError, ReadstatError
+from pyreadstat import PyreadstatError, ReadstatError
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
@@ -32,13 +28,13 @@ _READERS: dict[str, tuple[Any, str]] = {
     ".xpt": (pyreadstat.read_xport, "SAS transport"),
 }
 ENDINGS = tuple(_READERS)
-# pyreadstat has no access to user-missing values in these two.
+# pyreadstat cannot read user-missing values in these two.
 _WITHOUT_USER_MISSING = (".por", ".xpt")
 _TRANSPORT_RECORD = 80
-# What readstat reports where a file's texts are not in the encoding it declares. Converters write
+# The error of readstat if a file's texts are not in the encoding it declares. Converters write
 # such files, as do versions of Stata before 14, which did not declare one.
 _BAD_ENCODING = "requested encoding"
-# The strictest first: Latin-1 has a character for every byte, so it always fits.
+# The strictest first: Latin-1 has a character for every byte, so it never fails.
 _OTHER_ENCODINGS = ("UTF-8", "WINDOWS-1252", "LATIN1")
 
 
@@ -46,17 +42,15 @@ def read_stats_file(path: Path) -> RawTable:
     """Read an SPSS, Stata or SAS file; lettered missings become null and are kept in ``tags``."""
     ending = path.suffix.lower()
     reader, program = _READERS[ending]
-    # A transport file does not say how many rows it has; only its fixed records show a cut.
+    # A transport file does not declare its number of rows; only its record size shows truncation.
     if ending == ".xpt" and path.stat().st_size % _TRANSPORT_RECORD:
         raise _unreadable(path, program, f"{path.stat().st_size} bytes, not whole records of 80")
     events = EventLog()
+    # The pandas output of pyreadstat 1.3.7 turns Stata's system-missing into 0 in integer columns
+    # that also contain lettered missings.
     options: dict[str, Any] = {"output_format": "dict"}
     if ending in _WITHOUT_USER_MISSING:
-        events.add(
-            "read",
-            "missing reasons not read",
-            detail=f"{ending} files are read without user-missing codes and letters: blank instead",
-        )
+        events.add("missing_reasons_not_read", ending=ending)
     else:
         options["user_missing"] = True
     try:
@@ -89,7 +83,7 @@ def read_stats_file(path: Path) -> RawTable:
 
 
 def _read(reader: Any, path: Path, options: dict[str, Any], events: EventLog) -> Any:
-    """Read a file in the encoding it declares, or in another where its texts contradict that."""
+    """Read a file in the encoding it declares, or in another if its texts contradict that."""
     try:
         return reader(str(path), **options)
     except (ReadstatError, UnicodeDecodeError) as error:
@@ -101,8 +95,7 @@ def _read(reader: Any, path: Path, options: dict[str, Any], events: EventLog) ->
             found = reader(str(path), encoding=encoding, **options)
         except (ReadstatError, UnicodeDecodeError):
             continue
-        detail = f"not as declared; read as {encoding}, so check labels with accents"
-        events.add("read", "encoding found", detail=detail)
+        events.add("declared_encoding_not_used", encoding=encoding)
         return found
     raise declared
 
@@ -111,13 +104,13 @@ def _unreadable(path: Path, program: str, found: str) -> InputError:
     return InputError(
         f"The file '{path.name}' cannot be read as {program} data",
         found=found,
-        expected=f"a complete {program} file, as its ending {path.suffix} says",
-        next_step="It may be cut off or have the wrong ending; get it again or rename it",
+        expected=f"a complete {program} file, by its extension {path.suffix} says",
+        next_step="It may be truncated or have the wrong extension; download or rename it",
     )
 
 
 def _letters(values: list[Any]) -> NDArray[np.object_] | None:
-    """Return ``".a"`` where a number's place is taken by a letter; None if it never is."""
+    """Return ``".a"`` where a letter replaces a number; None if there are no letters."""
     letters = np.array(
         [f".{value.lower()}" if isinstance(value, str) else None for value in values], dtype=object
     )
@@ -130,7 +123,7 @@ def _series(name: str, values: list[Any], is_text: bool) -> pl.Series:
         return pl.Series(name, values, dtype=pl.String)
     if all(value is None for value in values):
         return pl.Series(name, values, dtype=pl.Float64)
-    # The first values may be integers where later ones are not: let polars see them all.
+    # The first values may be integers and later ones not: let polars infer from all.
     return pl.Series(name, values, strict=False) if _mixed(values) else pl.Series(name, values)
 
 
@@ -166,6 +159,6 @@ def _hints(name: str, metadata: Any) -> ColumnHints:
 
 
 def _end(value: Any, default: float) -> float:
-    """One end of a range; SPSS's LOWEST and HIGHEST may come as words."""
+    """One end of a range; SPSS's LOWEST and HIGHEST may be given as words."""
     number = as_number(value)
     return default if number is None else number

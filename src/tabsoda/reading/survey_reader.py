@@ -1,4 +1,4 @@
-"""``read_survey``: read, describe, code, and give every cell its state."""
+"""``read_survey``: read and describe a survey, code its values, and set cell states."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from tabsoda.states.sources import add_mask, states_from_reasons
 from tabsoda.survey import InputFile, Survey
 from tabsoda.table import CodedTable
 
+# Values named in one message or event.
+_SHOWN = 6
+
 
 def read_survey(
     source: Any,
@@ -41,14 +44,14 @@ def read_survey(
         CSV (any common encoding and delimiter), Parquet, SPSS (.sav, .zsav, .por), Stata (.dta),
         SAS (.sas7bdat, .xpt); or a pandas, polars or pyarrow table.
     description : Schema, path, list of dict or None
-        survey.toml, a schema.json, or the same in memory. Without one, a proposal is used; see
+        survey.toml, schema.json, or an object in memory. Without one, a proposal is used; see
         ``Survey.events`` and the notes of its columns.
     codebook : path, optional
         DDI-Codebook XML; fills labels, categories, invalid ranges and universe text.
     skip_mask : path, ndarray or frame, optional
-        True where a cell is a structural skip; added to those the codes tell.
+        True where a cell is a structural skip; added to skips known from codes.
     unlisted : {"error", "missing"}
-        What to do with a value that the description lists neither as an answer nor as a code.
+        How to treat a value that the description lists neither as an answer nor as a code.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def read_survey(
     """
     if unlisted not in ("error", "missing"):
         raise InputError(
-            "The setting unlisted is not known", found=repr(unlisted), expected="'error', 'missing'"
+            "Unknown value of unlisted", found=repr(unlisted), expected="'error', 'missing'"
         )
     raw = read_file(Path(source)) if isinstance(source, str | Path) else read_frame(source)
     if not raw.frame.height or not raw.frame.width:
@@ -78,7 +81,7 @@ def read_survey(
     schema = describe(raw, description, events)
     if not schema.questions:
         raise InputError(
-            "The survey has no question",
+            "The survey has no questions",
             found=f"{len(schema)} columns, none of them a question",
             next_step="Give at least one column the role question",
         )
@@ -88,7 +91,7 @@ def read_survey(
     if skip_mask is not None:
         mask = load_mask(skip_mask, table.names, raw.frame.height, all_names=raw.frame.columns)
         table = table.with_states(add_mask(table.states, mask))
-        events.add("states", "skips taken from a mask", detail=f"{int(mask.sum())} cells")
+        events.add("skips_taken_from_mask", cells=int(mask.sum()))
     flag_columns(table, events)
     flag_roles(raw.frame, schema, events)
     named = {"data": source, "survey": description, "codebook": codebook, "skip_mask": skip_mask}
@@ -125,12 +128,13 @@ def _add_codebook(raw: RawTable, book: dict[str, ColumnHints], events: EventLog)
             "The codebook describes none of the columns",
             found=", ".join(list(book)[:3]),
             expected=", ".join(raw.frame.columns[:3]),
-            next_step="Check that codebook and data belong together",
+            next_step="Check that codebook and data are of the same survey",
         )
     events.add(
-        "describe",
-        "codebook used",
-        detail=f"{len(used)} of {raw.frame.width} columns; {len(book) - len(used)} not in the data",
+        "codebook_used",
+        columns=len(used),
+        of_columns=raw.frame.width,
+        not_in_data=len(book) - len(used),
     )
 
 
@@ -143,29 +147,41 @@ def _judge_unlisted(
         column = schema[name]
         others = f" (and {len(found) - 1} more columns)" if len(found) > 1 else ""
         if column.is_categorical:
-            problem = f"holds values that the description leaves out{others}"
+            problem = f"has values that are not in the description{others}"
             expected = "levels " + _listed([str(level) for level in column.levels])
-            step = "Add them to its levels, or list them as codes that are no answer"
+            step = "Add them to its levels, or list them as missing codes"
         else:
-            problem = f"is continuous and holds text{others}"
+            problem = f"is continuous and contains text{others}"
             expected = "numbers"
-            step = "List the text as a code that is no answer, or call the column nominal"
+            step = "List the text as a missing code, or make the column nominal"
         raise InputError(
             problem,
             column=name,
             found=_listed([f"'{value}' ({count}x)" for value, count in counts.items()]),
             expected=expected,
-            next_step=f"{step}; or let all such values count as missing: read_survey with "
+            next_step=f"{step}; or treat all such values as missing: read_survey with "
             "unlisted='missing' in Python, --unlisted missing on the command line",
         )
     for name, column_coded in coded.items():
-        if column_coded.blank_words:
-            words = _listed([f"{word} ({n}x)" for word, n in column_coded.blank_words.items()])
-            events.add("states", "words taken for an empty cell", column=name, detail=words)
+        words = column_coded.blank_words
+        if words:
+            events.add(
+                "blank_words_found",
+                column=name,
+                words=[str(word) for word in words][:_SHOWN],
+                cells=list(words.values())[:_SHOWN],
+                different=len(words) if len(words) > _SHOWN else None,
+            )
     for name, counts in found.items():
-        detail = _listed([f"{value} ({count}x)" for value, count in counts.items()])
-        events.add("states", "unlisted values taken as missing", column=name, detail=detail)
+        events.add(
+            "unlisted_values_taken_as_missing",
+            column=name,
+            values=[str(value) for value in counts][:_SHOWN],
+            cells=list(counts.values())[:_SHOWN],
+            different=len(counts) if len(counts) > _SHOWN else None,
+        )
 
 
 def _listed(items: list[str]) -> str:
-    return ", ".join(items[:6]) + (f", ... {len(items)} in all" if len(items) > 6 else "")
+    more = f", ... {len(items)} in all" if len(items) > _SHOWN else ""
+    return ", ".join(items[:_SHOWN]) + more

@@ -1,5 +1,5 @@
-"""Stage 8, reporting: what a person needs to see before trusting imputations.
+"""Stage 8, reporting: checks of the imputations, for people to read before they use them.
 
-Input: a result, its manifest, its rules, its model. Output: one summary of plain values, which is
-the JSON report, and one self-contained page made from nothing but that summary.
+Input: a result, its manifest, its rules, its model. Output: one summary of plain values (the JSON
+report), and one self-contained page made only from that summary.
 """

@@ -1,7 +1,7 @@
-"""Overimputation: hide some answers, impute them, and hold what comes out against the answers.
+"""Overimputation: hide some answers, impute them, and compare with the true answers.
 
-The model has seen these answers while it was trained, so the result is an upper bound of how good
-it is; ``tabsoda diagnose`` hides answers before training, and takes longer for it.
+The model was trained on these answers, so the result is optimistic; ``tabsoda diagnose`` hides
+answers before training, which takes longer.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2000
 SHARE = 0.1
-# Numbers are estimated once more, by the engine's other method, for this many respondents.
+# Numbers are estimated separately, with the engine's imputation, for this many respondents.
 _NUMBER_ROWS = 500
-# Of so few hidden answers nothing is said.
+# Questions with fewer hidden answers are left out.
 _FEWEST = 20
 
 
@@ -58,15 +58,15 @@ def overimpute(
         ``rows``, ``cells``, ``bins`` of the reliability curve, ``calibration_error``,
         ``accuracy`` and ``mode_accuracy`` over categorical cells, ``relative_error`` of numbers
         (root mean squared error in standard deviations: 1 is no better than the mean), and
-        ``variables`` with ``gain``: what is won over the most frequent answer or the mean. None
-        where there was nothing to hide.
+        ``variables`` with ``gain``: the improvement over the most frequent answer or the mean.
+        None if there was nothing to hide.
     """
     held = hide_answers(table, SHARE, most_rows=most_rows, seed=seed, purpose="report")
     if not held.hidden.any():
         return None
     fewest = max(_FEWEST, suppress_below)
     probabilities = engine.level_probabilities(held.seen)
-    # The usual answer is that of the whole table, so that it does not depend on the sample.
+    # The most frequent answer of the whole table, so that it does not depend on the sample.
     usual = np.broadcast_to(usual_answers(table), held.truth.shape)
     cells = np.zeros(held.truth.shape, dtype=bool)
     mode = usual.copy()
@@ -122,8 +122,10 @@ def _numbers(engine: Engine, table: CodedTable, held: HeldOut, fewest: int) -> l
     mode[rows[imputed.rows], imputed.positions] = imputed.mode
     found = []
     for position, one in enumerate(held.errors(Estimates(mode, mode, {}), cells)):
+        if one.mode.size < fewest:
+            continue
         spread = float(table.values[table.states.answered[:, position], position].std())
-        if one.mode.size >= fewest and spread > 0:
+        if spread > 0:
             relative = float(np.sqrt(np.mean(one.mode**2))) / spread
             found.append(
                 {

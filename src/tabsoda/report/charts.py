@@ -18,8 +18,8 @@ def share_bars(
 ) -> Markup:
     """Draw two bars of one level: observed above, imputed (with its range over draws) below.
 
-    Shares are between 0 and 1. The bars stretch to the width of their table cell, because the
-    shares stand beside them as text.
+    Shares are between 0 and 1. The bars stretch to the width of their table cell; the shares are
+    given as text in the next cells.
     """
     parts = []
     if observed is not None:
@@ -163,7 +163,7 @@ def ticks(low: float, high: float, n: int = 5) -> list[float]:
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough)
     first = np.ceil(low / step - 1e-9)
     count = int(np.floor(high / step + 1e-9) - first) + 1
-    # Twelve digits remove what binary fractions add to 0.1 + 0.2.
+    # Twelve digits remove rounding errors such as that of 0.1 + 0.2.
     return [float(f"{(first + k) * step:.12g}") + 0.0 for k in range(count)]
 
 

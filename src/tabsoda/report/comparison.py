@@ -1,7 +1,7 @@
 """One question's observed answers against its imputed ones, as numbers and shares.
 
-A difference is not an error by itself: people who leave a question out may differ from those
-who answer it. A large one is a reason to look.
+A difference is not an error: people who do not answer a question may differ from those who do. A
+large difference is a reason to look.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ FEWEST_CELLS = 30
 # Numbers with at most this many different values are shown value by value.
 _FEW_VALUES = 12
 _GRID, _BINS = 61, 400
-# Where one number is given by this share of respondents, numbers are shown in bands.
+# If at least this share of respondents gave the same number, numbers are shown in bands.
 _HEAP, _BANDS = 0.2, 8
-# Where small counts are withheld, the far ends of a distribution are not drawn: they are few.
+# Where small counts are withheld, the tails of a distribution are not drawn: they are small.
 _TAIL, _PUBLIC_TAIL = 0.005, 0.05
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -42,16 +42,16 @@ def compare_answers(
     observed : ndarray, shape (n_answered,)
         Level positions or numbers.
     drawn : ndarray, shape (n_draws, n_cells)
-        The same for the imputed cells; NaN where a draw led past the question.
+        The same for the imputed cells; NaN where a draw skips the question.
     suppress_below : int
-        Counts from 1 to this minus 1 are withheld, and groups of so few are not described.
+        Counts from 1 to this minus 1 are withheld, and groups of that size are not described.
 
     Returns
     -------
     dict
         ``shares`` (for levels) or ``numbers`` (for numbers), and ``distance``: total variation
-        of levels, Kolmogorov and Smirnov's of numbers; None of fewer than 30 cells, where it
-        would be mostly chance. Numbers of which many are the same have ``bands`` (shares of ranges)
+        of levels, Kolmogorov-Smirnov distance of numbers; None for fewer than 30 cells, where it
+        would be mostly chance. Numbers with many equal values have ``bands`` (shares of ranges)
         instead of a ``density``.
 
     Examples
@@ -99,9 +99,9 @@ def compare_answers(
 def _bands(
     observed: FloatArray, drawn: FloatArray, values: FloatArray, suppress_below: int
 ) -> list[dict[str, Any]] | None:
-    """Return the shares of ranges of numbers where many give the same one; None where they do not.
+    """Return the shares of ranges of numbers if many values are equal; otherwise None.
 
-    A smooth density would hide the heap, usually at zero, so the heap is a band of its own and
+    A smooth density would hide the spike, usually at zero, so the spike is a band of its own and
     the other numbers are cut at quantiles.
     """
     distinct, counts = np.unique(observed, return_counts=True)
@@ -111,7 +111,7 @@ def _bands(
     others = observed[observed != heap]
     shares = np.arange(1, _BANDS) / _BANDS
     cuts = np.quantile(others, shares, method="inverted_cdf") if others.size else np.empty(0)
-    # Each band ends at its upper edge; the heap's band holds the heap alone.
+    # Each band includes its upper edge; the band of the spike contains nothing else.
     below = values[values < heap][-1:]
     edges = np.unique(np.concatenate([cuts, below, [heap], values[-1:]]))
     ends = np.searchsorted(values, edges, side="right")
@@ -137,7 +137,7 @@ def _levels(
     labels: list[tuple[str, str]], observed: FloatArray, drawn: FloatArray, suppress_below: int
 ) -> dict[str, Any]:
     if not labels:
-        # Nobody answered, or too few to tell.
+        # Nobody answered, or too few respondents to show.
         return {"shares": [], "distance": None}
     n_levels = len(labels)
     counts = np.bincount(observed.astype(np.intp), minlength=n_levels)
@@ -150,7 +150,7 @@ def _levels(
     sizes = drawn_counts.sum(axis=1, keepdims=True)
     has_draws = bool((sizes > 0).all())
     shares = drawn_counts / np.maximum(sizes, 1)
-    # The draws pooled, so that the shares add up whatever each draw led past.
+    # Pooled over the draws, so that the shares add up even if draws skip different cells.
     pooled = drawn_counts.sum(axis=0) / max(int(sizes.sum()), 1)
     rows = []
     for place, count in enumerate(withhold(counts.tolist(), suppress_below)):
@@ -175,7 +175,7 @@ def _levels(
 def _fold(
     labels: list[tuple[str, str]], counts: NDArray[np.int64], drawn: NDArray[np.int64]
 ) -> tuple[list[list[int]], list[tuple[str, str]]]:
-    """Keep the most frequent levels in their order, and put the others together at the end."""
+    """Keep the most frequent levels in their order, and merge the others at the end."""
     if len(labels) <= MOST_LEVELS:
         return [[place] for place in range(len(labels))], labels
     weight = counts + drawn.sum(axis=0) / max(drawn.shape[0], 1)
@@ -186,7 +186,7 @@ def _fold(
 
 
 def _summary(values: FloatArray, suppress_below: int) -> dict[str, Any] | None:
-    """Return mean, deviation and quantiles; none beyond which fewer lie than may be told of."""
+    """Return mean, standard deviation and quantiles; withhold those with too few beyond them."""
     if not values.size:
         return None
     quantiles = [
@@ -220,7 +220,7 @@ def _density(
 
 
 def _curve(values: FloatArray, x: FloatArray) -> list[float]:
-    """Return a kernel density estimate at ``x``, from counts in narrow bins: quick at any size."""
+    """Return a kernel density estimate at ``x``, from counts in narrow bins, for speed."""
     inside = values[(values >= x[0]) & (values <= x[-1])]
     if np.unique(inside[:1000]).size < 2 and np.unique(inside).size < 2:
         return []
@@ -230,7 +230,7 @@ def _curve(values: FloatArray, x: FloatArray) -> list[float]:
         return []
     centres = (edges[:-1] + edges[1:]) / 2
     kernel = gaussian_kde(centres[filled], weights=counts[filled])
-    # Scott's width by the number of values, not by the number of bins they fell into.
+    # Scott's bandwidth, from the number of values, not the number of bins.
     kernel.set_bandwidth(max(inside.size, 2) ** -0.2)
     scaled = kernel(x) * (x[-1] - x[0]) * inside.size / values.size
     return [float(f"{value:.4g}") for value in scaled]

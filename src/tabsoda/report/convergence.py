@@ -1,11 +1,11 @@
-"""Whether training and imputing settled: the loss, and how far imputations still moved."""
+"""Convergence of the fit: the loss, and how far imputations moved per round."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# A loss curve of more points than this is thinned: no screen shows more.
+# A loss curve with more points than this is thinned: a screen cannot show more.
 _MOST_POINTS = 400
 
 
@@ -15,14 +15,14 @@ def describe_convergence(history: Sequence[Mapping[str, Any]]) -> dict[str, Any]
     Parameters
     ----------
     history : sequence of mapping
-        One entry per round, as the engine keeps it. What an entry does not hold is left out.
+        One entry per round, from the engine. Missing values are left out.
 
     Returns
     -------
     dict or None
-        ``rounds`` (number, epochs, loss, change, seconds), ``losses`` of all rounds one after the
-        other, ``starts`` (where in them each round begins) and ``thinned`` (every how many-th
-        epoch is kept). None without a history.
+        ``rounds`` (number, epochs, loss, change, seconds), ``losses`` of all rounds in order,
+        ``starts`` (where in them each round begins) and ``thinned`` (the interval between the
+        epochs shown). None without a history.
 
     Examples
     --------

@@ -1,12 +1,13 @@
-"""Every automatic decision, grouped so that many columns do not hide the one that matters."""
+"""Every automatic decision, grouped by kind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from tabsoda.event_texts import detail, heading, stage
 from tabsoda.events import Event
-from tabsoda.report.suppression import withhold_alone, withhold_in_text
+from tabsoda.report.suppression import withhold_alone, withhold_counts
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.skips.rule_set import RuleSet
 
@@ -14,34 +15,45 @@ ROUTING = "routing"
 
 
 def group_events(events: Iterable[Event], suppress_below: int = 0) -> list[dict[str, Any]]:
-    """Group decisions by stage and kind, in the order they were first taken.
+    """Group decisions by kind, in the order they were first taken.
+
+    Parameters
+    ----------
+    events : iterable of Event
+    suppress_below : int
+        Counts from 1 to this minus 1 are withheld.
 
     Returns
     -------
     list of dict
-        ``stage``, ``decision``, ``times`` and ``cases`` (column and detail of each).
+        ``stage``, ``kind``, ``heading``, ``times`` and ``cases`` (``column``, ``counts`` and
+        ``text`` of each).
 
     Examples
     --------
-    >>> found = group_events([Event("encode", "ordinal encoded as bits", "Q7", "91 %"),
-    ...                       Event("encode", "ordinal encoded as bits", "Q8", "95 %")])
-    >>> found[0]["times"], [case["column"] for case in found[0]["cases"]]
-    (2, ['Q7', 'Q8'])
+    >>> found = group_events([Event("column_constant", "Q7", {"answers": 300}),
+    ...                       Event("column_constant", "Q8", {"answers": 4})], suppress_below=10)
+    >>> found[0]["heading"], found[0]["times"]
+    ('constant', 2)
+    >>> [case["text"] for case in found[0]["cases"]]
+    ['300 equal answers', 'fewer than 10 equal answers']
     """
-    groups: dict[tuple[str, str], list[Event]] = {}
+    groups: dict[tuple[str, str, str], list[Event]] = {}
     for event in events:
-        groups.setdefault((event.stage, event.decision), []).append(event)
+        shown = Event(event.kind, event.column, withhold_counts(event.counts, suppress_below))
+        groups.setdefault((stage(event), event.kind, heading(event)), []).append(shown)
     return [
         {
-            "stage": stage,
-            "decision": decision,
+            "stage": taken_in,
+            "kind": kind,
+            "heading": decided,
             "times": len(group),
             "cases": [
-                {"column": one.column, "detail": withhold_in_text(one.detail, suppress_below)}
+                {"column": one.column, "counts": one.to_dict()["counts"], "text": detail(one)}
                 for one in group
             ],
         }
-        for (stage, decision), group in groups.items()
+        for (taken_in, kind, decided), group in groups.items()
     ]
 
 
@@ -58,12 +70,12 @@ def gate_conflicts(
     events : iterable of Event
         Those of stage ``"routing"`` are listed.
     record : RoutingRecord or None
-        What the run counted.
+        The counts of the run.
     rules : RuleSet or None
         For the sentences.
     suppress_below : int
     """
-    routing_events = group_events((one for one in events if one.stage == ROUTING), suppress_below)
+    routing_events = group_events((one for one in events if stage(one) == ROUTING), suppress_below)
     if record is None:
         nothing: dict[str, Any] = {"policy": None, "counts": {}, "by_rule": [], "left_missing": 0}
         return {**nothing, "events": routing_events} if routing_events else None

@@ -16,7 +16,7 @@ _NAMED = 6
 
 
 def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a reader should not overlook.
+    """Return the warnings.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def find_flags(summary: dict[str, Any]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``text``, ``columns`` (that it is about; may be empty) and ``section`` (where to look).
+        ``text``, ``columns`` (the columns concerned; may be empty) and ``section`` (of the page).
     """
     return [
         *_about_skips(summary["counts"], summary["variables"]),
@@ -50,7 +50,7 @@ def _about_skips(
     blank = [one["name"] for one in enough if _imputed_share(one) > _OFTEN_BLANK]
     if counts["skipped"] == 0 and blank:
         yield _flag(
-            "No blank is known to be a skip, and more than a quarter of the answers is missing in"
+            "No blank is known to be a skip, and more than a quarter of the answers are missing in"
             f" {_names(blank)}. If the questionnaire skips these questions for some respondents,"
             " answers were imputed that never existed: mine the rules (tabsoda mine) or supply"
             " them.",
@@ -74,7 +74,7 @@ def _about_tables(
             "summary",
         )
     left, by_rules = counts["left_missing"], (conflicts or {"left_missing": 0})["left_missing"]
-    # Those that rules leave no answer for have a flag of their own.
+    # Cells for which rules allow no answer have their own warning.
     unanswered = None if left is None or by_rules is None else left - by_rules
     if unanswered is None or unanswered:
         amount = "Some" if unanswered is None else f"{unanswered:,}"
@@ -87,9 +87,7 @@ def _about_rules(routing: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     proposed = 0 if routing is None else routing["statuses"].get("proposed", 0)
     if proposed:
         total = len(routing["rules"])  # type: ignore[index]
-        yield _flag(
-            f"{proposed:,} of {total:,} rules were applied without anybody approving them.", "rules"
-        )
+        yield _flag(f"{proposed:,} of {total:,} rules were applied without a review.", "rules")
 
 
 def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -117,7 +115,7 @@ def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]
     if far:
         yield _flag(
             f"Imputed answers differ a lot from observed ones (distance above {_FAR}):"
-            f" {_names(far)}. People who leave a question out may differ from those who answer;"
+            f" {_names(far)}. People who do not answer may differ from those who do;"
             " check whether a difference of this size is plausible.",
             "variables",
             far,

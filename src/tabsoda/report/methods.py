@@ -1,4 +1,4 @@
-"""The methods paragraph of a report, and what another analyst needs to repeat the run."""
+"""The methods paragraph of a report, and the details needed to reproduce the run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def describe_methods(
     ----------
     result : Imputations
     manifest : dict or None
-        What ``tabsoda impute`` recorded; without it, only what the result itself holds is stated.
+        The record of ``tabsoda impute``; without it, only the content of the result is described.
     rules : RuleSet or None
     """
     manifest = manifest or {}
@@ -95,7 +95,7 @@ def _data_sentences(result: Imputations) -> list[str]:
 
 
 def _model_sentences(settings: dict[str, Any], *, n_draws: int) -> list[str]:
-    """Say what was fitted, and which part of it the draws and the point estimates come from."""
+    """Describe what was fitted, and where the draws and the point estimates come from."""
     if "em" in settings:
         rounds = settings["em"].get("rounds")
         within = f" in up to {rounds} rounds" if rounds else ""
@@ -162,11 +162,11 @@ def _draw_sentences(result: Imputations, options: dict[str, Any]) -> list[str]:
 def _skip_sentences(
     result: Imputations, manifest: dict[str, Any], rules: RuleSet | None
 ) -> list[str]:
-    """Say how many cells are skips, how they were identified, and what missing gates imply."""
+    """Describe how many cells are skips, how they were identified, and how gates were imputed."""
     skipped = int(result.table.states.skipped.sum())
     active = () if rules is None else rules.active
     options = manifest.get("options", {})
-    # Results of earlier versions say mine.
+    # Results of earlier versions have "mine".
     mined = options.get("skips") == "mine" or bool(options.get("mine"))
     in_words = _rules_in_words(active, mined=mined) if active else ""
     known = ["a skip mask"] if "skip_mask" in manifest.get("inputs", {}) else []
@@ -189,13 +189,13 @@ def _skip_sentences(
         sentences.append(
             "Where the answer that decides on a skip was itself missing, each completed table"
             " imputes that answer first and then skips or imputes the questions that depend on it"
-            f"{_settled(result.routing)}."
+            f"{_following_text(result.routing)}."
         )
     return sentences
 
 
-def _settled(routing: RoutingRecord) -> str:
-    """Say how many cells were skipped in some tables and imputed in others; may be nothing."""
+def _following_text(routing: RoutingRecord) -> str:
+    """Describe how many cells were skipped in some tables and imputed in others; may be empty."""
     if not routing.followers or not routing.skipped:
         return ""
     skipped = routing.mean_skipped - routing.withheld

@@ -1,7 +1,7 @@
-"""The page: one self-contained HTML file from nothing but the summary.
+"""The page: one self-contained HTML file made only from the summary.
 
-Every text of the survey is escaped by the template engine, and the page forbids itself any
-script but its own and any request at all.
+The template engine escapes every text of the survey, and the page's content security policy
+allows no script but its own and no network request.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from markupsafe import Markup
 from tabsoda.report import charts
 from tabsoda.report.routing import routing_graph
 
-# What keeps the page below 5 MB whatever the survey: the JSON holds the rest.
+# Limits that keep the page below 5 MB for any survey; the JSON contains the rest.
 _CARD_CHARACTERS = 1_800_000
 _MOST_LISTED, _MOST_FEW, _MOST_RULES, _MOST_DECISIONS = 2000, 400, 800, 100
 _LONGEST_TEXT = 300
-# Questions with fewer imputed cells share one table: a picture of three cells shows nothing.
+# Questions with fewer imputed cells share one table: a chart of three cells shows nothing.
 FEW_CELLS = 10
 
 
@@ -33,7 +33,7 @@ def render_page(summary: dict[str, Any]) -> str:
     Parameters
     ----------
     summary : dict
-        As :func:`tabsoda.report.summary.summarise_result` makes it.
+        From :func:`tabsoda.report.summary.summarise_result`.
     """
     environment = page_environment(summary["suppressed_below"])
     template = environment.get_template("report.html")
@@ -63,7 +63,7 @@ def render_page(summary: dict[str, Any]) -> str:
 
 
 def _sections(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the sections that there is something to put into: anchor and heading."""
+    """Return the anchor and heading of every section with content."""
     routing = summary["routing"]
     known = [
         ("summary", "Summary", True),
@@ -96,12 +96,12 @@ def _cards(environment: Environment, variables: list[dict[str, Any]]) -> tuple[l
 
 
 def _is_imputed(variable: dict[str, Any]) -> bool:
-    """Tell whether a question has imputed cells; a withheld count is a small one."""
+    """Return whether a question has imputed cells; a withheld count is a small one."""
     return bool(variable["imputed"] != 0)
 
 
 def _has_rounds(convergence: dict[str, Any] | None) -> bool:
-    """Tell whether a fit went through rounds; a single round cannot converge."""
+    """Return whether a fit had several rounds; a single round cannot converge."""
     return convergence is not None and len(convergence["rounds"]) > 1
 
 
@@ -151,7 +151,7 @@ def _reliability(calibration: dict[str, Any] | None) -> Markup | None:
 
 
 def page_policy(style: str, script: str) -> str:
-    """Return the content security policy: our own style and script, pictures inside, no network."""
+    """Return the content security policy: own style and script, embedded images, no network."""
     hashes = [
         base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in (style, script)
     ]
@@ -163,7 +163,7 @@ def page_policy(style: str, script: str) -> str:
 
 @cache
 def page_environment(suppressed_below: int = 0) -> Environment:
-    """Return the template engine with our filters; everything it is given is escaped."""
+    """Return the template environment with our filters; it escapes all input."""
     environment = Environment(
         loader=PackageLoader("tabsoda.report"),
         autoescape=True,
@@ -189,7 +189,7 @@ def page_environment(suppressed_below: int = 0) -> Environment:
 
 
 def page_asset(name: str) -> str:
-    """Return one of our own files, such as the style sheet."""
+    """Return a file of the package, such as the style sheet."""
     return (files("tabsoda.report") / "templates" / name).read_text(encoding="utf-8")
 
 
@@ -200,7 +200,7 @@ def _state_bar(states: dict[str, int | None]) -> Markup:
 
 
 def _percent(share: float | None) -> str:
-    """Write a share; small ones keep a digit, withheld ones are a dash."""
+    """Format a share as a percentage; small ones keep a digit, withheld ones are a dash."""
     if share is None:
         return "–"
     if 0 < share < 0.0005:
@@ -209,7 +209,7 @@ def _percent(share: float | None) -> str:
 
 
 def _amount(value: float | None, suppressed_below: int) -> str:
-    """Write a count or an average of counts."""
+    """Format a count or an average of counts."""
     if value is None:
         return f"<{suppressed_below}"
     return f"{value:,.1f}".removesuffix(".0")
@@ -220,6 +220,6 @@ def _figure(value: float | None) -> str:
 
 
 def _cut(text: Any, longest: int = _LONGEST_TEXT) -> str:
-    """Make a text one line that can be read: no control characters, no end of it out of sight."""
+    """Return a text as one line without control characters, cut to a length."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
     return line if len(line) <= longest else line[: longest - 1] + "…"

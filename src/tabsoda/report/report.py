@@ -1,4 +1,4 @@
-"""Reports as files: of a result in memory, or of the folder that ``tabsoda impute`` wrote."""
+"""Writes a report as HTML and JSON files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_report(
     suppress_below: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Write the page to ``path``, and the same summary as JSON beside it.
+    """Write the page to ``path``, and the same summary as JSON next to it.
 
     Parameters
     ----------
@@ -73,11 +73,9 @@ def write_report(
 
 
 def check_page(path: Path) -> Path:
-    """Return the path of a page; raise where it cannot be one."""
+    """Return the path of a page; raise if it is not a valid one."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
-            "A report is a web page", found=str(path), expected="a name that ends in .html"
-        )
+        raise InputError("The report needs a file name that ends in .html", found=str(path))
     if not path.parent.is_dir():
         raise InputError(
             f"The folder '{path.parent}' does not exist",
@@ -87,7 +85,7 @@ def check_page(path: Path) -> Path:
 
 
 def write_summary(summary: dict[str, Any], path: Path) -> None:
-    """Write a summary as a page and as JSON, both in one step each."""
+    """Write a summary as a page and as JSON, each atomically."""
     from tabsoda.report.page import render_page
 
     page = render_page(summary)
@@ -98,5 +96,5 @@ def write_summary(summary: dict[str, Any], path: Path) -> None:
         raise InputError(
             f"The report '{path}' cannot be written",
             found=error.strerror or str(error),
-            next_step="Make room, or choose another output",
+            next_step="Free some disk space, or choose another output",
         ) from error

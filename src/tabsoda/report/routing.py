@@ -1,4 +1,4 @@
-"""The routing: rules as sentences with their counts, and a graph of who leads past whom."""
+"""The routing: rules as sentences with their counts, and a graph of gates and skips."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def describe_rules(rules: RuleSet, suppress_below: int = 0) -> dict[str, Any]:
 
 
 def routing_graph(groups: list[dict[str, Any]]) -> Markup:
-    """Draw questions in questionnaire order, with an arc from each gate to what it leads past.
+    """Draw questions in questionnaire order, with an arc from each gate to the questions it skips.
 
     Parameters
     ----------
     groups : list of dict
-        As :func:`describe_rules` gives them.
+        From :func:`describe_rules`.
     """
     place = {name: row for row, group in enumerate(groups) for name in group["names"]}
     spans = [
@@ -96,11 +96,11 @@ def routing_graph(groups: list[dict[str, Any]]) -> Markup:
     )
     width = reach + 40 + _CHARACTER * longest_text
     height = 2 * _TOP + _ROW * len(groups)
-    return picture(width, height, "Which answers lead past which questions", *parts, class_="graph")
+    return picture(width, height, "Which gates skip which questions", *parts, class_="graph")
 
 
 def _groups(rules: RuleSet) -> list[dict[str, Any]]:
-    """Put neighbouring questions that are skipped for the same reasons into one row."""
+    """Merge neighbouring questions that are skipped for the same reasons into one row."""
     columns = rules.column_of
     by_target: dict[str, list[SkipRule]] = {}
     for rule in rules.active:
@@ -118,7 +118,7 @@ def _groups(rules: RuleSet) -> list[dict[str, Any]]:
             gates = dict.fromkeys(gate for rule in by_target.get(name, []) for gate in rule.gates)
             reason = f"skipped when {'; or when '.join(texts)}" if texts else ""
             groups.append({"names": [name], "gates": list(gates), "reason": reason})
-        # A gate stands alone, so that its arcs start from one question.
+        # A gate gets its own row, so that its arcs start from one question.
         before = None if name in is_gate else reasons
     for group in groups:
         names = group["names"]
@@ -128,11 +128,11 @@ def _groups(rules: RuleSet) -> list[dict[str, Any]]:
 
 
 def _counts(rule: SkipRule, suppress_below: int) -> dict[str, int | None] | None:
-    """Return the rule's 2x2 table; None where it was written by hand and never counted."""
+    """Return the rule's 2x2 table; None if it was written by hand and never counted."""
     if rule.evidence == NO_EVIDENCE:
         return None
     names = ("fired_blank", "fired_answered", "silent_blank", "silent_answered")
-    # They add up to all rows.
+    # The four counts add up to the number of rows.
     return withhold_named({name: getattr(rule.evidence, name) for name in names}, suppress_below)
 
 

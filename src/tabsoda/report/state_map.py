@@ -1,7 +1,7 @@
-"""The three-state map: who answered, left out or was led past what, in questionnaire order.
+"""The three-state map: answered, missing and skipped cells in questionnaire order.
 
-The picture has at most a few hundred rows and columns whatever the survey's size, so that a
-report of a million respondents is as small as one of a thousand.
+The image has at most a few hundred rows and columns, so that a report of a million respondents is
+as small as one of a thousand.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MOST_SORTED = 200_000
 
 
 def state_map(states: CellStates, suppress_below: int = 0) -> dict[str, Any]:
-    """Summarise the states of a table as a picture.
+    """Summarise the states of a table as an image.
 
-    Respondents are sorted by their pattern, question after question, so that routes through the
-    questionnaire show as blocks. Each pixel mixes the states of some respondents.
+    Respondents are sorted by their pattern, question by question, so that routes through the
+    questionnaire appear as blocks. Each pixel averages the states of several respondents.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def state_map(states: CellStates, suppress_below: int = 0) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``image`` (a PNG as a data address), ``row_bins``, ``column_bins``, ``rows``, ``columns``,
+        ``image`` (a PNG as a data URI), ``row_bins``, ``column_bins``, ``rows``, ``columns``,
         ``ticks`` and, for a narrow page, ``few_ticks`` (see :func:`axis_labels`).
     """
     missing, skipped, sizes = binned_counts(states, suppress_below)
@@ -59,7 +59,7 @@ def state_map(states: CellStates, suppress_below: int = 0) -> dict[str, Any]:
 
 
 def axis_labels(names: Sequence[str], most: int) -> list[dict[str, Any]]:
-    """Choose evenly spread questions to name below the map, each with its place and its room.
+    """Choose evenly spaced questions to label below the map, each with its position and width.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def binned_counts(
 
 
 def pattern_order(grid: NDArray[np.uint8]) -> NDArray[np.intp]:
-    """Return the order of rows by their states, the first question deciding first.
+    """Return the order of rows sorted by their states, the first question first.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def pattern_order(grid: NDArray[np.uint8]) -> NDArray[np.intp]:
     """
     if not grid.shape[1]:
         return np.arange(grid.shape[0])
-    # Skips decide before blanks: routing comes in blocks, blanks are scattered.
+    # Sorted by skips before blanks: skips form blocks, blanks are scattered.
     skips = np.packbits(grid == CellState.SKIPPED, axis=1)
     blanks = np.packbits(grid == CellState.MISSING, axis=1)
     keys = np.ascontiguousarray(np.hstack([skips, blanks]))
@@ -144,15 +144,15 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
 def _pixels(
     missing: NDArray[np.int64], skipped: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
-    # Blanks are rare: their square root lets a pixel with one in a hundred be seen.
+    # Blanks are rare: the square root makes a share of one in a hundred visible.
     blank = np.sqrt(missing / sizes)[..., None]
     colour = (1 - blank) * np.array(_ANSWERED) + blank * np.array(_MISSING)
     opacity = 255 * np.maximum(1 - skipped / sizes, blank[..., 0])
-    # Sixteen steps compress well and are more than the eye tells apart.
+    # Sixteen steps compress well, and the eye cannot distinguish more.
     steps = np.round(np.dstack([colour, opacity]) / 17) * 17
     return steps.clip(0, 255).astype(np.uint8)
 
 
 def _edges(n: int, most: int) -> NDArray[np.int64]:
-    """Cut ``n`` things into at most ``most`` even blocks."""
+    """Divide ``n`` items into at most ``most`` even blocks."""
     return np.unique(np.linspace(0, n, min(n, most) + 1).astype(np.int64))

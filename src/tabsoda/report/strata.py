@@ -1,4 +1,4 @@
-"""Groups of respondents, by the answers to a column that the reader names."""
+"""Groups of respondents, by their answers in a chosen column."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Strata = dict[str, dict[str, NDArray[np.bool_]]]
 
 
 def make_strata(result: Imputations, names: Iterable[str]) -> Strata:
-    """Split respondents by what they answered; those who did not are a group of their own.
+    """Split respondents by their answers; those without an answer form their own group.
 
     A question of numbers is cut at its quartiles.
 
@@ -36,7 +36,7 @@ def make_strata(result: Imputations, names: Iterable[str]) -> Strata:
     Returns
     -------
     dict of dict of ndarray of bool, shape (n_rows,)
-        Groups without anybody are left out.
+        Empty groups are left out.
     """
     return {name: _groups(result, name) for name in dict.fromkeys(names)}
 

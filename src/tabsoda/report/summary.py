@@ -1,4 +1,4 @@
-"""The whole report as one dictionary of plain values: what the page is made of, and the JSON."""
+"""The whole report as one dictionary of plain values, for the page and the JSON file."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def summarise_result(
     ----------
     result : Imputations
     manifest : dict, optional
-        What ``tabsoda impute`` recorded of the run.
+        The record of the run by ``tabsoda impute``.
     imputer : TabSODAImputer, optional
-        The fitted imputer: gives the rules, and answers are overimputed with its model.
+        The fitted imputer: adds the rules and the calibration.
     strata : iterable of str
-        Columns whose groups are compared as well.
+        Columns whose groups are also compared.
     suppress_below : int
         Counts from 1 to this minus 1 are withheld.
     progress : callable, optional
@@ -61,7 +61,7 @@ def summarise_result(
     dict
         ``source``, ``counts``, ``draws``, ``flags``, ``map``, ``routing``, ``variables``,
         ``convergence``, ``calibration``, ``conflicts``, ``events`` and ``methods``; None for a
-        part of which nothing is known.
+        part without content.
     """
     if suppress_below < 0:
         raise InputError(
@@ -69,10 +69,10 @@ def summarise_result(
             found=str(suppress_below),
             expected="0 or more",
         )
-    tell = progress or (lambda done, total, what: None)
+    update = progress or (lambda done, total, what: None)
     groups = make_strata(result, strata)
     rules = getattr(imputer, "rules_", None) if imputer is not None else None
-    tell(0, _STEPS, "cells")
+    update(0, _STEPS, "cells")
     summary: dict[str, Any] = {
         "tabsoda": __version__,
         "source": "" if result.survey is None else result.survey.source,
@@ -82,11 +82,11 @@ def summarise_result(
         "map": state_map(result.table.states, suppress_below),
         "routing": None if rules is None else describe_rules(rules, suppress_below),
     }
-    tell(1, _STEPS, "variables")
+    update(1, _STEPS, "variables")
     summary["strata"] = {by: list(found) for by, found in groups.items()}
     summary["variables"] = describe_variables(result, groups, suppress_below)
     summary["convergence"] = describe_convergence(result.history)
-    tell(2, _STEPS, "overimputing answers")
+    update(2, _STEPS, "overimputing answers")
     summary["calibration"] = (
         None
         if imputer is None
@@ -99,7 +99,7 @@ def summarise_result(
     summary["methods"] = methods
     summary = plain(summary)
     summary["flags"] = find_flags(summary)
-    tell(_STEPS, _STEPS, "")
+    update(_STEPS, _STEPS, "")
     return summary
 
 
@@ -107,7 +107,7 @@ def _counts(result: Imputations, suppress_below: int) -> dict[str, int | None]:
     states = result.table.states
     missing, imputed = int(states.missing.sum()), len(result.cells.rows)
     incomplete = int(states.missing.any(axis=1).sum())
-    # These add up to all cells, the missing ones to two kinds, the rows to two kinds.
+    # Counts that add up to a total are withheld together: all cells, missing cells, rows.
     answered, skipped = int(states.answered.sum()), int(states.skipped.sum())
     kinds = withhold_named(
         {"answered": answered, "missing": missing, "skipped": skipped}, suppress_below

@@ -1,4 +1,4 @@
-"""Small counts withheld, so that a report can be published: nobody is told by being few."""
+"""Withholds small counts, so that a published report cannot identify respondents."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tabsoda.event_texts import FREE_TEXTS
+
 # A whole number that stands alone: not part of a decimal, a name, a percentage or a hash.
 _COUNT = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})*(?![\w]|[.,]\d|\s?%)")
 
 
 def withhold(counts: Sequence[int], below: int) -> list[int | None]:
-    """Replace counts from 1 to ``below`` - 1 by None, and one more where it could be computed.
+    """Replace counts from 1 to ``below`` - 1 by None, and one more if they could be computed.
 
-    The counts of a question add up to a known total, so a single withheld count would be the
-    difference; the next smallest is then withheld with it.
+    The counts of a question add up to a known total, so a single withheld count could be computed
+    from the others; the next smallest is then withheld as well.
 
     Examples
     --------
@@ -38,12 +40,12 @@ def withhold_named(counts: Mapping[str, int], below: int) -> dict[str, int | Non
 
 
 def withhold_alone(count: int, below: int) -> int | None:
-    """Return a count that is part of no total, or None where it is small."""
+    """Return a count that is not part of a total, or None if it is small."""
     return None if 0 < count < below else int(count)
 
 
 def withhold_in_text(text: str, below: int) -> str:
-    """Replace small whole numbers in a sentence that was written before anyone knew of limits.
+    """Replace small whole numbers in a finished sentence.
 
     Examples
     --------
@@ -60,13 +62,35 @@ def withhold_in_text(text: str, below: int) -> str:
     return _COUNT.sub(masked, text)
 
 
+def withhold_counts(counts: Mapping[str, Any], below: int) -> dict[str, Any]:
+    """Replace the small whole numbers of an event by a text, and those in sentences it holds.
+
+    Examples
+    --------
+    >>> withhold_counts({"cells": 3, "rows": 1200, "answers": (2, 40), "share": 0.5}, below=10)
+    {'cells': 'fewer than 10', 'rows': 1200, 'answers': ['fewer than 10', 40], 'share': 0.5}
+    """
+    return {
+        name: _withheld(value, below, is_sentence=name in FREE_TEXTS)
+        for name, value in counts.items()
+    }
+
+
+def _withheld(value: Any, below: int, *, is_sentence: bool) -> Any:
+    if isinstance(value, list | tuple):
+        return [_withheld(entry, below, is_sentence=is_sentence) for entry in value]
+    if isinstance(value, str):
+        return withhold_in_text(value, below) if is_sentence else value
+    return f"fewer than {below}" if isinstance(value, int) and 0 < value < below else value
+
+
 def share(count: int | None, total: int | None) -> float | None:
-    """Return a share, None where its count is withheld or there is no total."""
+    """Return a share; None if its count is withheld or there is no total."""
     return None if count is None or not total else round(count / total, 5)
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy numbers into plain ones and what is no number into None, ready for JSON."""
+    """Convert numpy numbers to plain ones, and NaN and infinity to None, for JSON."""
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

@@ -26,14 +26,14 @@ def describe_variables(
     ----------
     result : Imputations
     strata : Strata, optional
-        Groups to compare within as well; see :func:`tabsoda.report.strata.make_strata`.
+        Groups to compare within; see :func:`tabsoda.report.strata.make_strata`.
     suppress_below : int
 
     Returns
     -------
     list of dict
-        ``name``, ``label``, ``kind``, ``states``, ``reasons``, ``imputed`` (cells), what
-        :func:`tabsoda.report.comparison.compare_answers` says, and ``strata``.
+        ``name``, ``label``, ``kind``, ``states``, ``reasons``, ``imputed`` (cells), the keys of
+        :func:`tabsoda.report.comparison.compare_answers`, and ``strata``.
     """
     table = result.table
     cells_of = _cells_by_column(result)
@@ -81,24 +81,24 @@ def describe_variables(
 
 
 def _withhold_parts(entry: dict[str, Any]) -> None:
-    """Withhold what the withheld states of a question could be computed from; in place."""
+    """Withhold values from which withheld counts could be computed; in place."""
     entry["imputed"] = None
     entry["reasons"] = dict.fromkeys(entry["reasons"])
     for part in (entry, *entry.get("strata", ())):
         for row in _rows(part):
             row["count"] = None
-            # Five digits of a share tell what it is a share of.
+            # A share with five digits reveals its total.
             row["observed"] = None if row["observed"] is None else round(row["observed"], 2)
 
 
 def _rows(part: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of counts of a comparison: levels, or bands of numbers."""
+    """Return the counts of a comparison: levels, or bands of numbers."""
     rows: list[dict[str, Any]] = part.get("shares") or part.get("numbers", {}).get("bands") or []
     return rows
 
 
 def _withhold_across(strata: list[dict[str, Any]]) -> None:
-    """Withhold in all groups what is withheld in one: the total would tell it; in place."""
+    """Withhold in all groups what is withheld in one, because the total is known; in place."""
     for by in {group["by"] for group in strata}:
         groups = [group for group in strata if group["by"] == by]
         for name in ("answered", "imputed"):

@@ -1,4 +1,4 @@
-"""Stage 7, imputations: the observed table once, plus the imputed cells of every draw.
+"""Stage 7, results: the observed table once, plus the imputed cells of every draw.
 
 Input: draws of the missing cells. Output: completed tables, point estimates.
 """

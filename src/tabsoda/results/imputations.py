@@ -36,22 +36,22 @@ class Imputations:
     Attributes
     ----------
     table : CodedTable
-        The answers and states that were imputed from.
+        The answers and states before imputation.
     cells : ImputedCells
     survey : Survey or None
-        Where the table came from; None when it came from a plain array.
+        The source of the table; None if it was a plain array.
     original : frame, array or None
-        The data frame or array that was put in, whose kind, index and types come back; None for a
-        file or an array of float64.
+        The input data frame or array, whose kind, index and types are restored; None for a file
+        or an array of float64.
     settings : dict
-        Resolved settings of the run.
+        All settings of the run.
     history : list of dict
         Losses and movement of the imputed table, one entry per round.
     events : EventLog
     routing : RoutingRecord or None
-        How missing gates and what hangs on them were settled; None where there are no rules.
+        How missing gates and the questions that depend on them were imputed; None without rules.
     run : RunRecord or None
-        Options, files and imputer of the run, for :meth:`save`; None where cells were given.
+        Options, files and imputer of the run, for :meth:`save`; None if the cells were given.
     """
 
     table: CodedTable
@@ -65,7 +65,7 @@ class Imputations:
     run: RunRecord | None = None
 
     def __post_init__(self) -> None:
-        # Here and not when tables are restored, so that values and completed tables agree.
+        # Done here and not when tables are restored, so that values and completed tables agree.
         cells = fit_integer_types(self.cells, self.table, self.survey, self.original, self.events)
         object.__setattr__(self, "cells", cells)
 
@@ -80,7 +80,7 @@ class Imputations:
         whole = isinstance(number, int | np.integer)
         if not whole or not 1 <= number <= len(self):
             raise InputError(
-                "There is no such imputation",
+                "This imputation does not exist",
                 found=str(number),
                 expected=f"a whole number from 1 to {len(self)}" if len(self) else "none was drawn",
             )
@@ -96,7 +96,7 @@ class Imputations:
         """
         if ordinal not in ("mode", "median"):
             raise InputError(
-                "There is no such point estimate",
+                "Unknown point estimate",
                 found=repr(ordinal),
                 expected="'mode' (levels by mode, numbers by mean) or 'median' (ordinals and"
                 " numbers by median)",
@@ -104,22 +104,22 @@ class Imputations:
         return self._filled(self.cells.mode if ordinal == "mode" else self.cells.median)
 
     def skipped_in(self, number: int) -> NDArray[np.bool_]:
-        """Return what is skipped in draw ``number`` (from 1), shape (n, d).
+        """Return the skips of draw ``number`` (from 1), shape (n, d).
 
-        The skips of the table, and the missing cells that the drawn answer of a gate leads past.
+        The skips of the table, and the missing cells that are skipped because of a drawn gate.
         """
         return self.table.states.skipped | self._newly_skipped(self.values(number))
 
     def complete(self, number: int | str, *, include_observed: bool = False) -> Any:
-        """Return draw ``number`` (from 1) as a table of the kind that was put in.
+        """Return draw ``number`` (from 1) as a table of the same kind as the input.
 
         Parameters
         ----------
         number : int or "long"
             ``"long"`` stacks all draws in one polars table with ``.imp`` and ``.id`` (the row),
-            as R's mice has it.
+            as in R's mice.
         include_observed : bool
-            In the long table, put what was imputed first, as number 0.
+            In the long table, include the observed table first, as number 0.
         """
         if isinstance(number, str) and number == "long":
             from tabsoda.results.stacking import long_table
@@ -128,15 +128,15 @@ class Imputations:
         return self._restored(self.values(number))  # type: ignore[arg-type]
 
     def apply(self, analysis: Callable[[Any], Any]) -> list[Any]:
-        """Call a function with every completed table, and return what it gives.
+        """Call a function with every completed table, and return its results.
 
-        In these tables every cell without an answer is blank: the code of a skip, such as -1, is
-        no number to calculate with.
+        In these tables every cell without an answer is blank, because the code of a skip, such as
+        -1, must not enter calculations.
 
         Parameters
         ----------
         analysis : callable
-            Takes one table, of the kind that was put in.
+            Takes one table, of the same kind as the input.
         """
         from tabsoda.results.stacking import without_codes
 
@@ -161,7 +161,7 @@ class Imputations:
             :func:`tabsoda.analysis.pooled_model`); or a function that takes a completed table
             and returns a fitted model, or a pair of estimates and variances.
         family : {"gaussian", "binomial", "poisson"}
-            For a formula, as are the parameters below.
+            For a formula only, like the parameters below.
         weights : str, array or ReplicateWeights, optional
         where : str or array of bool, optional
             A subset, such as ``"age >= 18 and sex == 2"``.
@@ -176,13 +176,13 @@ class Imputations:
             )
         if weights is not None or where is not None or exponentiate:
             raise InputError(
-                "Weights, where and exponentiate are for formulas",
-                next_step="Let the function use them: its table has all columns of the survey",
+                "The parameters weights, where and exponentiate only apply to formulas",
+                next_step="Use them inside the function: its table has all columns of the survey",
             )
         pooled = pool(self.apply(model))
         if np.isfinite(pooled.complete_df):
             return pooled
-        # A function need not say how many respondents it used: all of them at most.
+        # A function may not report how many respondents it used: at most all of them.
         df = max(self.table.shape[0] - len(pooled.names), 1)
         return replace(pooled, complete_df=float(df))
 
@@ -192,7 +192,7 @@ class Imputations:
         Parameters
         ----------
         by : str
-            A categorical question, or a column of few values; groups are formed in every draw.
+            A categorical question, or a column with few values; groups are formed in every draw.
         formula : str
         **options
             As in :meth:`pool`. For means, shares and tables see :func:`tabsoda.analysis.pooled_by`.
@@ -218,17 +218,17 @@ class Imputations:
     def save(
         self, folder: str | Path, *, report: bool = False, force: bool = False
     ) -> dict[str, Any]:
-        """Write what ``tabsoda impute`` writes; return the manifest.
+        """Write the result to a folder, as ``tabsoda impute`` does; return the manifest.
 
-        All tables, the fitted model, the settings and the manifest; :func:`tabsoda.load_result`
-        reads them back.
+        Writes all tables, the fitted model, the settings and the manifest;
+        :func:`tabsoda.load_result` reads them.
 
         Parameters
         ----------
         folder : str or Path
-            Made where it does not exist; must be empty otherwise.
+            Created if it does not exist; must be empty otherwise.
         report : bool
-            Write report.html and report.json, too.
+            Also write report.html and report.json.
         force : bool
             Overwrite an earlier result. Files that no run has written are never overwritten.
         """
@@ -250,18 +250,18 @@ class Imputations:
         strata: Iterable[str] = (),
         suppress_below: int = 0,
     ) -> dict[str, Any]:
-        """Write a page about the result, and its summary as JSON beside it; return the summary.
+        """Write an HTML report, and the same summary as JSON next to it; return the summary.
 
         Parameters
         ----------
         path : str or Path
             Ends in ``.html``.
         imputer : TabSODAImputer, optional
-            Adds rules, routing and calibration. The one the result came from where absent.
+            Adds rules, routing and calibration; by default the imputer that made the result.
         strata : iterable of str
-            Columns whose groups are compared as well.
+            Columns whose groups are also compared.
         suppress_below : int
-            Withhold counts below this, for a report that is published.
+            Withhold counts below this number, for a report to be published.
         """
         from tabsoda.report.report import write_report
         from tabsoda.results.manifest import result_manifest
@@ -291,15 +291,14 @@ class Imputations:
         return self.survey.frame.select([column.name for column in columns])
 
     def point(self, ordinal: str = "mode") -> Any:
-        """Return the point estimate as a table of the kind that was put in.
+        """Return the point estimate as a table of the same kind as the input.
 
         Parameters
         ----------
         ordinal : {"mode", "median"}
-            ``"mode"``: the most probable level, which is right most often; numbers by their mean,
-            which has the least squared error. ``"median"``: ordinals and numbers by their median,
-            which is closest on average; a number that is most likely 0 is 0. Nominals are the same
-            in both.
+            ``"mode"``: the most probable level, which is correct most often; numbers by their mean,
+            which minimises the squared error. ``"median"``: ordinals and numbers by their median,
+            which minimises the absolute error. Nominals are the same in both.
         """
         return self._restored(self.point_values(ordinal))
 
@@ -324,7 +323,7 @@ class Imputations:
         return like_input(table, self.original)
 
     def _newly_skipped(self, values: Values) -> NDArray[np.bool_]:
-        """Return the imputed cells that hold no answer: those that a drawn gate leads past."""
+        """Return the imputed cells without an answer: those skipped because of a drawn gate."""
         cells = np.zeros(values.shape, dtype=bool)
         cells[self.cells.rows, self.cells.positions] = True
         return cells & np.isnan(values)

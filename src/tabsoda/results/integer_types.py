@@ -1,4 +1,4 @@
-"""Imputed numbers and the integer columns they go into: kept inside, or the column is widened."""
+"""Imputed numbers in integer columns: clipped to the range of the type, or widened to floats."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 def fit_integer_types(
     cells: ImputedCells, table: CodedTable, survey: Survey | None, original: Any, events: EventLog
 ) -> ImputedCells:
-    """Return the cells with numbers moved into the range of the integer column they belong to.
+    """Return the cells with numbers clipped to the range of their integer column.
 
-    An estimate just below 0 must not break a UInt8. A column of whole numbers that is given
-    broken ones becomes Float64 when the table is restored; here that is told.
+    An estimate just below 0 must not overflow a UInt8. An integer column with fractional
+    imputations becomes Float64 when the table is restored; this logs an event about it.
 
     Parameters
     ----------
     cells : ImputedCells
     table : CodedTable
     survey : Survey or None
-        Whose frame has the types; an array of numbers has no integer columns.
+        Its frame has the types; an array of numbers has no integer columns.
     original : frame, array or None
-        What was put in; pandas integers with blanks are read as other numbers.
+        The input; pandas reads integers with blanks as floats.
     events : EventLog
     """
     if survey is None:
@@ -42,20 +42,21 @@ def fit_integer_types(
             continue
         where = np.flatnonzero(cells.positions == position)
         values = np.vstack([cells.draws[:, where], cells.mode[where], cells.median[where]])
-        # NaN is a skip of this draw, and fits every column.
+        # NaN is a skip of this draw, which any column can represent.
         if ((values != np.rint(values)) & ~np.isnan(values)).any():
-            detail = "imputed numbers are not whole"
-            events.add("impute", "integers become Float64", column=column.name, detail=detail)
+            events.add("integers_become_float", column=column.name)
             continue
         kept = values.clip(*limits)
         moved = int(((kept != values) & ~np.isnan(values)).sum())
         if moved:
-            detail = (
-                f"{moved} of {values.size} values, point estimates and draws, to between "
-                f"{limits[0]:.0f} and {limits[1]:.0f}"
+            events.add(
+                "imputed_numbers_clipped",
+                column=column.name,
+                values=moved,
+                of_values=values.size,
+                low=f"{limits[0]:.0f}",
+                high=f"{limits[1]:.0f}",
             )
-            decision = "imputed numbers clipped to the column's type"
-            events.add("impute", decision, column=column.name, detail=detail)
             moved_cells.append((where, kept))
     if not moved_cells:
         return cells
@@ -66,7 +67,7 @@ def fit_integer_types(
 
 
 def _limits(name: str, survey: Survey, original: Any) -> tuple[float, float] | None:
-    """Return what a column's integer type can hold; None where it is no integer."""
+    """Return the range of a column's integer type; None if it is not an integer type."""
     stored = survey.frame.schema[name]
     dtype: Any = str(stored).lower() if stored.is_integer() else None
     if hasattr(original, "iloc"):
@@ -78,12 +79,12 @@ def _limits(name: str, survey: Survey, original: Any) -> tuple[float, float] | N
     try:
         range_of = np.iinfo(dtype)
     except (TypeError, ValueError):
-        # Integers of 128 bits hold every float that can occur.
+        # 128-bit integers can represent every number that occurs.
         return None
     return _inside(range_of.min), _inside(range_of.max)
 
 
 def _inside(limit: int) -> float:
-    """Return the float nearest to a limit that is not beyond it: 2**63 does not fit an Int64."""
+    """Return the float closest to a limit but not beyond it: 2**63 does not fit an Int64."""
     nearest = float(limit)
     return float(np.nextafter(nearest, 0.0)) if abs(nearest) > abs(limit) else nearest

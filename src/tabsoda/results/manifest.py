@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._version import __version__
+from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.results.record import RECORD_FORMAT
 from tabsoda.results.run_record import RunRecord
 
@@ -19,7 +20,7 @@ _LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
 
 
 def result_manifest(result: Imputations, outputs: dict[str, str]) -> dict[str, Any]:
-    """Return the manifest of a result that is written as a whole.
+    """Return the manifest of a result that is not split into shards.
 
     Parameters
     ----------
@@ -38,19 +39,19 @@ def result_manifest(result: Imputations, outputs: dict[str, str]) -> dict[str, A
         "routing": None if result.routing is None else result.routing.to_dict(),
         "outputs_sha256": outputs,
         "rounds": rounds_without_losses(result.history),
-        "events": result.events.to_dicts(),
+        "events": to_dicts_with_text(result.events),
     }
 
 
 def run_manifest(
     form: int | str, options: dict[str, Any], files: Mapping[str, InputFile], seconds: float
 ) -> dict[str, Any]:
-    """Return what the manifests of whole and of sharded results share.
+    """Return the common part of the manifests of whole and sharded results.
 
     Parameters
     ----------
     form : int or str
-        The form of the result.
+        Format of the result.
     options : dict
     files : mapping of str to InputFile
     seconds : float

@@ -1,6 +1,6 @@
-"""A result on disk, so that it can be read back: what was observed, why not, and every draw.
+"""A result on disk: observed values, reasons of missing answers, and every draw.
 
-Input: a result. Output: a folder of Parquet, TOML and JSON, and the same result from it again.
+Input: a result. Output: a folder of Parquet, TOML and JSON, from which the same result is read.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tabsoda._internal.files import write_json, write_parquet
-from tabsoda.events import Event, EventLog
+from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.results.imputations import Imputations
 from tabsoda.results.run_record import RunRecord
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-# Grows when a record can no longer be read by what was written for the one before.
+# Increased when earlier versions can no longer read a record.
 RECORD_FORMAT = 1
 # 0 stands for an answer, as in CellStates.reasons.
 _REASON_NAMES = ("answered", *(reason.value for reason in REASONS))
@@ -59,10 +59,9 @@ def write_record(result: Imputations, folder: Path) -> None:
 def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataFrame]:
     """Return the tables of a record, or of the part of one that starts at a row.
 
-    ``observed`` (the survey's values as published), ``letters`` (the lettered missings beside
-    them, where there are any), ``coded`` (answers as numbers), ``reasons`` (why a cell holds no
-    answer) and ``cells`` (one row an imputed cell: row and column from 0, mode, median, every
-    draw).
+    ``observed`` (the survey's values as published), ``letters`` (lettered missing values, if there
+    are any), ``coded`` (answers as numbers), ``reasons`` (why a cell has no answer) and ``cells``
+    (one row per imputed cell: row and column from 0, mode, median, every draw).
     """
     import polars as pl
 
@@ -74,20 +73,20 @@ def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataF
         "cells": _cells_frame(result.cells, first_row),
     }
     if survey.tags:
-        # As lists: polars guesses the type of an object array by its first element, None or not.
+        # As lists: polars infers the type of an object array from its first element, even if None.
         letters = {name: tag.tolist() for name, tag in survey.tags.items()}
         tables["letters"] = pl.DataFrame(letters, schema=dict.fromkeys(letters, pl.String))
     return tables
 
 
 def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
-    """Read what :func:`write_record` wrote, or a record whose tables are folders of parts.
+    """Read a record of :func:`write_record`, or one whose tables are folders of parts.
 
     Parameters
     ----------
     folder : Path
     run : RunRecord, optional
-        How the result came about.
+        The record of the run.
     """
     content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     schema = load_schema(folder / "survey.toml")
@@ -101,7 +100,7 @@ def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
     table = CodedTable(
         tuple(schema[name] for name in names), values, _states(reasons.select(names), names)
     )
-    survey_events = _read_events(content["survey_events"])
+    survey_events = EventLog.from_dicts(content["survey_events"])
     survey = Survey(frame, schema, table, tags, survey_events, content["source"])
     result = Imputations(
         table,
@@ -112,8 +111,8 @@ def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
         routing=RoutingRecord.from_dict(content["routing"]) if content.get("routing") else None,
         run=run,
     )
-    # What was decided when the result was made, and not a second time now.
-    result.events.events[:] = _read_events(content["events"])
+    # The events of the original run; reading adds none.
+    result.events.events[:] = EventLog.from_dicts(content["events"])
     return result
 
 
@@ -124,7 +123,7 @@ def _required(result: Imputations) -> Survey:
 
 
 def _read(folder: Path, name: str) -> pl.DataFrame | None:
-    """Read a table that is a file, or a folder of files; None where it is neither."""
+    """Read a table from a file or a folder of files; None if neither exists."""
     import polars as pl
 
     if (folder / name).is_dir():
@@ -194,7 +193,3 @@ def _cells(frame: pl.DataFrame) -> ImputedCells:
 
 def _read_tags(frame: pl.DataFrame) -> dict[str, NDArray[np.object_]]:
     return {series.name: np.array(series.to_list(), dtype=object) for series in frame}
-
-
-def _read_events(entries: list[dict[str, Any]]) -> EventLog:
-    return EventLog([Event(**entry) for entry in entries])

@@ -1,4 +1,4 @@
-"""A trial result, written and read back before the long work: what can fail there fails now."""
+"""A trial result, written and read back before the fit, to find write errors early."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tabsoda.table import CodedTable
 if TYPE_CHECKING:
     from tabsoda.skips.rule_set import RuleSet
 
-_NOTHING_YET = "run the same command again: nothing was computed yet"
-# Some cells of a draw are skipped, because a drawn gate leads past them: one in so many here.
+_NOTHING_YET = "run the same command again: nothing has been computed yet"
+# Some cells of a draw are skipped because of a drawn gate: one in this many here.
 _SKIPPED_ONE_IN = 50
 
 
@@ -38,22 +38,22 @@ def rehearse(
     rules: RuleSet | None = None,
     n_rows: int | None = None,
 ) -> None:
-    """Write a trial result beside its later place, read it back and remove it.
+    """Write a trial result next to its final location, read it back and remove it.
 
-    Raises where something cannot be written or read, and where the disk has too little room; the
-    folder is then released, unless an earlier start of the run has left finished work in it.
+    Raises if something cannot be written or read, or if the disk has too little space; the folder
+    is then released, unless it contains finished work of an earlier start of the run.
 
     Parameters
     ----------
     survey : Survey
-        What is to be imputed, or a sample of its rows.
+        The survey to impute, or a sample of its rows.
     folder : Path
-        Exists. Gets the result later.
+        The existing folder for the result.
     n_draws : int
     settings : dict
     rules : RuleSet, optional
     n_rows : int, optional
-        Rows of the whole file, where ``survey`` is a sample.
+        Rows of the whole file, if ``survey`` is a sample.
     """
     work = folder / WRITING
     share = 1.0 if n_rows is None else n_rows / max(survey.table.shape[0], 1)
@@ -75,7 +75,7 @@ def rehearse(
 
 
 def trial_result(survey: Survey, settings: dict[str, Any] | None = None) -> Imputations:
-    """Return a result whose every imputed cell holds some answer of its column.
+    """Return a result in which every imputed cell has some answer of its column.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _trial_cells(table: CodedTable) -> ImputedCells:
         answers = table.values[answered[:, position], position]
         values[cells] = np.resize(answers, int(cells.sum()))
         means[cells] = answers.mean()
-    # Means of whole numbers are not whole, and may have to change a column's type.
+    # Means of whole numbers are fractional and may change a column's type.
     categorical = np.array([column.is_categorical for column in table.columns], dtype=bool)
     point = np.where(categorical[positions], values, means)
     draw: NDArray[np.float64] = values.copy()
@@ -106,28 +106,28 @@ def _trial_cells(table: CodedTable) -> ImputedCells:
 
 
 def _needed_bytes(trial: Path, n_cells: int, n_draws: int) -> int:
-    """Return roughly what a result of so many draws takes, by the files of one with one draw."""
+    """Estimate the size of a result with many draws from the files of a result with one draw."""
     files = [path for path in trial.rglob("*") if path.is_file()]
     draws = sum(path.stat().st_size for path in files if path.parent.name == "imputations")
     others = sum(path.stat().st_size for path in files) - draws
-    # Every value once in the record, and once among the finished draws while the run lasts.
+    # Every value is stored in the record, and during the run also among the finished draws.
     return others + n_draws * draws + 2 * 8 * n_cells * (n_draws + 2)
 
 
 def check_room(folder: Path, needed: float) -> None:
-    """Raise where the disk of a folder has less room than a result needs.
+    """Raise if the disk of a folder has less free space than a result needs.
 
     Parameters
     ----------
     folder : Path
-        Exists.
-    needed : float
+        An existing folder.
+        needed : float
         Bytes.
     """
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise InputError(
-            f"The disk of the folder '{folder}' has too little room for the result",
+            f"The disk of the folder '{folder}' has too little space for the result",
             found=f"{_size(free)} free",
             expected=f"about {_size(needed)}",
             next_step="Free some disk space, choose another folder, or draw fewer tables (-m)",
@@ -135,7 +135,7 @@ def check_room(folder: Path, needed: float) -> None:
 
 
 def _size(n_bytes: float) -> str:
-    """Say a size in the unit that fits.
+    """Format a size in MB or GB.
 
     Examples
     --------

@@ -1,7 +1,8 @@
-"""From coded values back to a table of the kind that was put in.
+"""Converts coded values back to a table of the same kind as the input.
 
-Only cells that were missing and are now filled, or skipped in a draw, are touched: answers come
-back bit for bit, skips keep their code or blank, and columns that are no questions pass through.
+Only cells that were missing and are now filled, or skipped in a draw, are changed. Answers are
+returned bit for bit, skips keep their code or blank, and columns that are not questions stay as
+they are.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ def restore(
     table : CodedTable
     survey : Survey or None
     skipped : ndarray of bool, shape (n_rows, n_columns), optional
-        Missing cells that a drawn gate leads past; they get the column's skip code, or a blank.
+        Missing cells skipped because of a drawn gate; they get the column's skip code or a blank.
 
     Returns
     -------
-    polars.DataFrame, or ndarray of float64 where ``survey`` is None
+    polars.DataFrame, or ndarray of float64 if ``survey`` is None
     """
     if survey is None:
         return _restore_array(values, table)
@@ -57,7 +58,7 @@ def restore(
 
 
 def _restore_array(values: NDArray[np.float64], table: CodedTable) -> NDArray[np.float64]:
-    """Levels of array columns are numbers, so their codes go back into an array of numbers."""
+    """Return an array with the original codes; levels of array columns are numbers."""
     result = values.copy()
     for position, column in enumerate(table.columns):
         if column.is_categorical:
@@ -68,7 +69,7 @@ def _restore_array(values: NDArray[np.float64], table: CodedTable) -> NDArray[np
 
 
 def _skip(series: pl.Series, column: Column, skipped: NDArray[np.bool_]) -> pl.Series:
-    """Write skips as the file writes them: by their code, or as blanks where there is none."""
+    """Write skips as in the file: by their code, or as blanks if there is no code."""
     import polars as pl
 
     code = next((c for c, why in column.special_codes.items() if why is Reason.SKIP), None)
@@ -98,7 +99,7 @@ def _fill(
     else:
         codes = values[filled].tolist()
         if isinstance(series.dtype, pl.Enum):
-            # A number between the categories is none of them.
+            # A number between two categories is not a category.
             series = series.cast(pl.String)
         if series.dtype in (pl.String, pl.Categorical):
             codes = [_number_text(code) for code in codes]
@@ -111,12 +112,12 @@ def _fill(
 
 
 def _number_text(number: float) -> str:
-    """Write a number as a file of texts would: whole ones without a fraction."""
+    """Format a number as in a text file: whole numbers without a fraction."""
     return str(int(number)) if number.is_integer() else str(number)
 
 
 def _able_to_hold(series: pl.Series, codes: list[Any]) -> pl.Series:
-    """Return the series; one that is blank throughout, and so of any type, in that of the codes."""
+    """Return the series; an entirely blank one is converted to the type of the codes."""
     import polars as pl
 
     if series.null_count() < len(series):

@@ -1,4 +1,4 @@
-"""What ``tabsoda impute`` left behind, read back as the result it was."""
+"""Reads the result folder that ``tabsoda impute`` wrote."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tabsoda.results.run_record import RunRecord
 
 MANIFEST = "manifest.json"
 RECORD = "record"
-# Of a result that was imputed some rows at a time, whose tables are folders.
+# Format of a result imputed in shards, whose tables are folders.
 SHARDS_FORMAT = "shards 2"
 
 
 def load_result(folder: str | Path) -> Imputations:
     """Read the folder that ``tabsoda impute`` or :meth:`Imputations.save` wrote.
 
-    Its files are held against the hashes in the manifest first, so that a result that was changed
-    by hand, or copied in part, is not taken for what was imputed.
+    Its files are compared with the hashes in the manifest first, so that a result that was edited
+    or copied incompletely is rejected.
 
     Parameters
     ----------
     folder : str or Path
-        The output folder; one of ``--shard-rows`` is read as a whole, if it fits in memory.
+        The output folder; a result in shards is read as a whole, if it fits in memory.
 
     Returns
     -------
@@ -63,7 +63,7 @@ tabsoda impute.
 
 
 def load_manifest(folder: str | Path) -> dict[str, Any]:
-    """Read what a result says of itself: versions, options, counts, hashes and events.
+    """Read the manifest of a result: versions, options, counts, hashes and events.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def load_manifest(folder: str | Path) -> dict[str, Any]:
         ) from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("outputs_sha256"), dict):
         raise InputError(
-            f"The folder '{folder}' holds no result of tabsoda impute",
+            f"The folder '{folder}' does not contain a result of tabsoda impute",
             found=f"another {MANIFEST}",
             expected="the output of tabsoda impute",
         )
@@ -95,9 +95,9 @@ def load_manifest(folder: str | Path) -> dict[str, Any]:
     if found not in (RECORD_FORMAT, SHARDS_FORMAT):
         version = manifest.get("tabsoda", "another version")
         raise InputError(
-            f"The result in '{folder}' has a form that this version does not read",
-            found=f"form {found or 'of the beginning'}, written by tabsoda {version}",
-            expected=f"form {RECORD_FORMAT}, or {SHARDS_FORMAT}",
+            f"The result in '{folder}' has a format that this version does not read",
+            found=f"format {found or 0}, written by tabsoda {version}",
+            expected=f"format {RECORD_FORMAT}, or {SHARDS_FORMAT}",
             next_step="Impute again with this version",
         )
     return manifest
@@ -107,10 +107,10 @@ def _not_finished(folder: Path) -> InputError:
     if (folder / ".checkpoint").exists():
         return InputError(
             f"The result in '{folder}' is not finished",
-            next_step="Run the same tabsoda impute again: it continues with what is finished",
+            next_step="Run the same tabsoda impute command again to finish it",
         )
     return InputError(
-        f"The folder '{folder}' holds no result",
+        f"The folder '{folder}' does not contain a result",
         found=f"no {MANIFEST}",
         expected="the output of tabsoda impute",
     )
@@ -127,24 +127,24 @@ def _check_hashes(folder: Path, manifest: dict[str, Any]) -> None:
             )
         if file_hash(path) != expected:
             raise InputError(
-                f"The file '{path}' is not the one that was written",
+                f"The file '{path}' was changed after it was written",
                 expected="the hash in the manifest",
-                next_step="Get the folder again, or impute again",
+                next_step="Copy the folder again, or impute again",
             )
 
 
 def _check_memory(folder: Path, manifest: dict[str, Any]) -> None:
-    """Stop before a result imputed in shards is read that this machine cannot hold."""
+    """Raise if a result imputed in shards does not fit into the memory of this machine."""
     counts, options = manifest["counts"], manifest["options"]
     cells = counts["answered"] + counts["skipped"] + counts["missing"]
-    # A completed table at a time beside the values as published, coded, and their states.
+    # One completed table, plus the values as published, the coded values and their states.
     wanted = 32 * cells + 8 * counts["imputed"] * (options["draws"] + 4)
     free = available_memory()
     if free is not None and wanted > free:
         raise InputError(
             f"The result in '{folder}' is too large to be read as a whole",
             found=f"{counts['rows']:,} rows that take {wanted / 2**30:.1f} GiB",
-            expected=f"at most {free / 2**30:.1f} GiB, what is free",
+            expected=f"at most {free / 2**30:.1f} GiB, the free memory",
             next_step="Analyse its Parquet files one draw at a time, with polars.scan_parquet"
             f"('{folder}/imputations/001/*.parquet') or DuckDB, and pool with tabsoda.pool;"
             " or use a machine with more memory",

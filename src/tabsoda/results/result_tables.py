@@ -23,7 +23,7 @@ def write_tables(result: Imputations, folder: Path) -> None:
     Parameters
     ----------
     result : Imputations
-        Of a survey.
+        The result of a survey.
     folder : Path
         Must not exist.
     """
@@ -39,7 +39,7 @@ def write_tables(result: Imputations, folder: Path) -> None:
 
 
 def states_frame(states: CellStates) -> pl.DataFrame:
-    """Return the state of every cell as a word, one column for each question.
+    """Return the state of every cell as a word, one column per question.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whose output folder it is: free, this run's own unfinished work, or something to leave alone."""
+"""Checks of the output folder: empty, unfinished work of this run, or files of something else."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tabsoda._internal.files import write_json
 from tabsoda._internal.write_errors import write_error
 from tabsoda.errors import InputError, OutputExistsError
 
-# Holds the finished rounds, model and draws of an unfinished run, and what run it is.
+# Contains the finished parts of an unfinished run (rounds, model, draws) and its identity.
 CHECKPOINT = ".checkpoint"
-# Holds a result while it is written; its files are moved into place when all are there.
+# Contains a result while it is written; its files are moved into place when all are complete.
 WRITING = ".writing"
 _RUN = "run.json"
-# What a result may hold, whole or in shards; those beside it are in no list of outputs.
+# Files of a result, whole or in shards, that the manifest's list of outputs does not contain.
 _BESIDE = ("manifest.json", "report.html", "report.json")
 RESULTS = (
     *("point.parquet", "point_median.parquet", "states.parquet", "settings.json"),
@@ -26,23 +26,23 @@ RESULTS = (
 
 
 def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force: bool) -> None:
-    """Raise before any work is done where the result could not, or should not, be kept.
+    """Raise, before any work is done, if the result could not or should not be written.
 
     Parameters
     ----------
     folder : Path
     inputs : list of Path
-        Files that are read; the folder must not be theirs.
+        Input files; they must not be in the folder.
     run : dict
-        What makes this run what it is. An unfinished run that is the same may go on.
+        Identity of this run. An unfinished run with the same identity is continued.
     force : bool
-        Overwrite whatever an earlier run left; what none has written is never overwritten.
+        Overwrite files of an earlier run; other files are never overwritten.
     """
     _check_writable(folder)
     if any(path.resolve().parent == folder.resolve() for path in inputs):
         raise InputError(
-            f"The folder '{folder}' holds the data itself",
-            next_step="Choose a folder of its own for the result",
+            f"The folder '{folder}' contains the input data",
+            next_step="Choose a separate folder for the result",
         )
     if force:
         _refuse_strangers(folder)
@@ -51,7 +51,7 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
         return
     if (folder / "manifest.json").exists():
         raise OutputExistsError(
-            f"The folder '{folder}' holds a finished result",
+            f"The folder '{folder}' contains a finished result",
             next_step="Choose another folder, or add --force to overwrite it",
         )
     before = _unfinished(folder)
@@ -63,15 +63,15 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
         )
     if before != run:
         raise OutputExistsError(
-            f"The folder '{folder}' holds the unfinished run of another command",
+            f"The folder '{folder}' contains the unfinished run of another command",
             found=_difference(before, run),
-            next_step="Choose another folder, or add --force to start anew in this one",
+            next_step="Choose another folder, or add --force to start again in this one",
         )
 
 
 def _refuse_strangers(folder: Path) -> None:
-    """Raise where a result would take the place of something that no run has written."""
-    # What an unfinished run has moved into place is on no list yet.
+    """Raise if a result would overwrite files that no run has written."""
+    # Files that an unfinished run has moved into place are not listed yet.
     if not folder.is_dir() or _unfinished(folder) is not None:
         return
     written = _written(folder)
@@ -80,14 +80,14 @@ def _refuse_strangers(folder: Path) -> None:
     strangers = [name for name in names if name not in written]
     if strangers:
         raise OutputExistsError(
-            f"The folder '{folder}' holds what no run has written, where its result would go",
+            f"The result would overwrite files in '{folder}' that tabsoda impute did not write",
             found=", ".join(strangers[:3]),
             next_step="Choose another folder, or move these files away",
         )
 
 
 def _written(folder: Path) -> set[str]:
-    """Return the files of a finished result; none where there is no such result."""
+    """Return the files of a finished result; empty if there is none."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return {*manifest["outputs_sha256"], *_BESIDE}
@@ -96,9 +96,9 @@ def _written(folder: Path) -> set[str]:
 
 
 def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
-    """Make the folder this run's own and return where finished work is kept.
+    """Claim the folder for this run, and return the folder for finished work.
 
-    Work of the same run stays, that of another one is removed.
+    Finished work of the same run is kept, that of another run is removed.
     """
     checkpoint = folder / CHECKPOINT
     try:
@@ -112,7 +112,7 @@ def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
 
 
 def release_folder(folder: Path) -> None:
-    """Undo :func:`claim_folder` where no work has been kept in the folder yet."""
+    """Undo :func:`claim_folder` if the folder does not contain finished work yet."""
     checkpoint = folder / CHECKPOINT
     if checkpoint.is_dir() and [path.name for path in checkpoint.iterdir()] == [_RUN]:
         shutil.rmtree(checkpoint)
@@ -132,7 +132,7 @@ def _check_writable(folder: Path) -> None:
 
 
 def _unfinished(folder: Path) -> dict[str, Any] | None:
-    """Return what run the folder's unfinished work belongs to; None where there is none."""
+    """Return the identity of the run whose unfinished work is in the folder; None if none."""
     try:
         content = json.loads((folder / CHECKPOINT / _RUN).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -141,11 +141,11 @@ def _unfinished(folder: Path) -> dict[str, Any] | None:
 
 
 def _difference(before: dict[str, Any], run: dict[str, Any]) -> str:
-    """Say in what two runs differ, at the first place they do."""
+    """Describe the first difference between two runs."""
     names = [name for name in {**run, **before} if before.get(name) != run.get(name)]
     first = names[0].replace("_", " ")
     old, new = before.get(names[0]), run.get(names[0])
     if isinstance(old, str) and len(old) > 40:
-        return f"another file as {first}"
-    said = ["none" if one is None else str(one) for one in (old, new)]
-    return f"{first} {said[0]} there, {said[1]} now"
+        return f"a different {first} file"
+    texts = ["none" if one is None else str(one) for one in (old, new)]
+    return f"{first} {texts[0]} there, {texts[1]} now"

@@ -1,4 +1,4 @@
-"""How a result came about: what its manifest states beside the result itself."""
+"""The run that made a result, for the manifest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunRecord:
     seconds : float
         Time taken by fitting and imputing.
     skipped_by_rules : int or None
-        Cells that only rules mark as skips, not a code or a mask; None where this is not known.
+        Cells that only rules mark as skips, not a code or a mask; None if unknown.
     imputer : TabSODAImputer or None
         The fitted imputer, saved with the result; None for a result read from a folder.
     """
@@ -38,7 +38,7 @@ class RunRecord:
 
     @classmethod
     def from_manifest(cls, manifest: dict[str, Any]) -> RunRecord:
-        """Return what the manifest of a saved result states."""
+        """Return the record stored in the manifest of a saved result."""
         files = {
             name: InputFile(Path(one["file"]), one["sha256"])
             for name, one in manifest.get("inputs", {}).items()

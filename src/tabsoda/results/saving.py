@@ -1,4 +1,4 @@
-"""Writing a result to a folder, as :func:`tabsoda.load_result` reads it."""
+"""Writes a result to a folder, for :func:`tabsoda.load_result`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def save_result(
     result: Imputations, folder: str | Path, *, report: bool, force: bool
 ) -> dict[str, Any]:
-    """Check that the folder is free, and write the result; see :meth:`Imputations.save`."""
+    """Check the folder, and write the result; see :meth:`Imputations.save`."""
     if result.survey is None:
         raise InputError(
             "A result of a plain array cannot be saved",
@@ -40,16 +40,16 @@ def save_result(
 
 
 def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
-    """Write everything aside, move it into place, the manifest last; return the manifest.
+    """Write to a temporary folder, then move into place, manifest last; return the manifest.
 
     A folder with a manifest is therefore complete.
 
     Parameters
     ----------
     result : Imputations
-        Of a survey.
+        The result of a survey.
     folder : Path
-        Belongs to this result; see :func:`tabsoda.results.run_folder.check_folder`.
+        Checked with :func:`tabsoda.results.run_folder.check_folder`.
     """
     work = folder / WRITING
     shutil.rmtree(work, ignore_errors=True)
@@ -73,7 +73,7 @@ def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
 
 
 def _move(work: Path, folder: Path) -> None:
-    """Put finished files in place; without the manifest the folder still counts as unfinished."""
+    """Move finished files into place; a folder without a manifest counts as unfinished."""
     for stale in ("manifest.json", "report.html", "report.json"):
         (folder / stale).unlink(missing_ok=True)
     for path in sorted(work.iterdir()):

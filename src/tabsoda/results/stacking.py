@@ -1,4 +1,4 @@
-"""All completed tables in one: the long form that R's mice has, and tables with skips blanked."""
+"""All completed tables in one long table, as in R's mice, and tables with blanked skips."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def long_table(result: Imputations, *, include_observed: bool = False) -> pl.Dat
     ----------
     result : Imputations
     include_observed : bool
-        Put the table that was imputed first, as number 0.
+        Include the observed table first, as number 0.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def long_table(result: Imputations, *, include_observed: bool = False) -> pl.Dat
     own = None if result.survey is None else {".imp", ".id"} & {*result.survey.frame.columns}
     if own:
         raise InputError(
-            "has a name that the stacked table needs for itself",
+            "has a name that is reserved in the stacked table",
             column=min(own),
             next_step="Rename the column in the survey",
         )
@@ -47,16 +47,16 @@ def long_table(result: Imputations, *, include_observed: bool = False) -> pl.Dat
             pl.int_range(1, table.height + 1, dtype=pl.Int64).alias(".id"),
         ]
         tables.append(table.select(*index, pl.all()))
-    # Whole numbers become broken ones where a draw has some.
+    # Integer columns become floats if a draw has fractional numbers.
     return pl.concat(tables, how="vertical_relaxed") if tables else pl.DataFrame()
 
 
 def without_codes(result: Imputations, number: int) -> Any:
-    """Return a completed table with every cell that holds no answer blank, special codes included.
+    """Return a completed table with every cell without an answer blank, also special codes.
 
     Returns
     -------
-    polars.DataFrame, or ndarray of float64 where the result came from a plain array
+    polars.DataFrame, or ndarray of float64 if the input was a plain array
     """
     import polars as pl
 
@@ -72,7 +72,7 @@ def without_codes(result: Imputations, number: int) -> Any:
 
 
 def _restored(result: Imputations, number: int) -> Any:
-    """Return draw ``number``, or what was imputed for 0, in the survey's own form."""
+    """Return draw ``number``, or the observed table for 0, with the survey's own codes."""
     if number == 0:
         return restore(result.table.values, result.table, result.survey)
     skipped = result.skipped_in(number) & result.table.states.missing

@@ -1,4 +1,4 @@
-"""The review page's addresses: the page, what it shows, and what it changes."""
+"""The web application of the review page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 PAGE = Path(__file__).parent / "page"
-# Far more than the longest note and the largest rule take.
+# Far more than the longest note and the largest rule need.
 _LARGEST_BODY = 200_000
 
 
@@ -33,10 +33,10 @@ def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], N
     ----------
     session : ReviewSession
     token : str
-        What the address has to start with.
+        The first part of every path.
     port : int
     stop : callable
-        Ends the server, when the reviewer is done.
+        Stops the server, when the reviewer is done.
     """
 
     async def page(request: Request) -> Response:
@@ -116,11 +116,11 @@ def _applied(change: Callable[[dict[str, Any]], Any], body: dict[str, Any]) -> A
     try:
         return change(body)
     except KeyError as error:
-        raise InputError(f"The request holds no {error}") from error
+        raise InputError(f"The request has no {error}") from error
 
 
 async def _answer(work: Callable[[], Any]) -> Response:
-    """Do the work beside the event loop, and tell what was wrong in a way the page can show."""
+    """Run the work in a thread, and return errors in a form the page can show."""
     try:
         return JSONResponse(await run_in_threadpool(work))
     except StaleVersionError as error:
@@ -137,11 +137,13 @@ async def _body(request: Request) -> dict[str, Any]:
             raise ValueError("The request is too large.")
     body = json.loads(content)
     if not isinstance(body, dict):
-        raise ValueError("The request is no JSON object.")
+        raise ValueError("The request is not a JSON object.")
     return body
 
 
 def _texts(value: Any) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InputError("The rules to change are no list of identifiers", found=repr(value)[:80])
+        raise InputError(
+            "The rules to change are not a list of identifiers", found=repr(value)[:80]
+        )
     return value

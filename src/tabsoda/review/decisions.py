@@ -1,4 +1,4 @@
-"""What a reviewer can do to rules; every change gives a new rule set, signed."""
+"""The decisions of a reviewer on rules; each returns a new, signed rule set."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def decide(
     by, at : str
         Who, and when.
     note : str, optional
-        Why. Left out, the rule keeps the note it has.
+        Why. If not given, the rule keeps its note.
 
     Examples
     --------
@@ -57,9 +57,7 @@ def decide(
     ('rejected', 'Ann', 'another universe')
     """
     if action not in ACTIONS:
-        raise InputError(
-            "There is no such decision", found=repr(action), expected=" or ".join(ACTIONS)
-        )
+        raise InputError("Unknown decision", found=repr(action), expected=" or ".join(ACTIONS))
     did, status = _STATUS[action]
     changed = []
     for identifier in identifiers:
@@ -83,10 +81,10 @@ def edit(
     at: str,
     note: str | None = None,
 ) -> RuleSet:
-    """Give a rule other conditions, and the evidence that the table holds for them.
+    """Replace a rule's conditions, and count the evidence for them in the table.
 
-    The rule has to be approved anew. What makes no sense raises :class:`InputError`, found by the
-    same code that reads a rules file.
+    The rule has to be approved again. Invalid conditions raise :class:`InputError`, by the same
+    checks as for a rules file.
 
     Parameters
     ----------
@@ -94,7 +92,7 @@ def edit(
     identifier : str
     when : list of list of dict
         Conditions as in the rules file, but with ``levels``, the positions of answers among those
-        of the gate, for ``is``: a browser cannot tell 1 from 1.0, nor hold every whole number.
+        of the gate, for ``is``: a browser cannot distinguish 1 from 1.0, nor store every integer.
     table : CodedTable
         The survey.
     by, at : str
@@ -126,7 +124,7 @@ def add(
     at: str,
     note: str | None = None,
 ) -> tuple[RuleSet, str]:
-    """Add a rule that a person wrote, with the evidence that the table holds for it.
+    """Add a rule that a person wrote, with the evidence for it in the table.
 
     Parameters
     ----------
@@ -147,9 +145,7 @@ def add(
     """
     names = [column.name for column in table.columns]
     if target not in names:
-        raise InputError(
-            "There is no such question", found=repr(target), expected=f"one of {len(names)}"
-        )
+        raise InputError("Unknown question", found=repr(target), expected=f"one of {len(names)}")
     identifier = _new_identifier(rules)
     document = _open_document(rules, table)
     columns = {column.name: column for column in table.columns}
@@ -170,7 +166,7 @@ def _new_identifier(rules: RuleSet) -> str:
 
 
 def _open_document(rules: RuleSet, table: CodedTable) -> dict[str, Any]:
-    """Return the document of a rule set with every question of the survey to choose from."""
+    """Return the document of a rule set, with every question of the survey described."""
     document = to_document(rules)
     known = [column.name for column in rules.columns]
     entries = {entry["name"]: entry for entry in document["column"]}
@@ -213,7 +209,7 @@ def _rule(rules: RuleSet, identifier: str) -> Any:
 
 
 def _with_codes(when: Any, columns: Mapping[str, Column]) -> Any:
-    """Replace positions by the answers themselves; other shapes are left to the reader's checks."""
+    """Replace positions by the answers themselves; other forms are left to the file's checks."""
     if not isinstance(when, list):
         return when
     return [

@@ -1,4 +1,4 @@
-"""What the data say of every rule: the 2x2 counts, and why a person should look twice."""
+"""Findings on every rule: its 2x2 counts in the data, and reasons to check it carefully."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tabsoda.skips.rules import Evidence, SkipRule
 from tabsoda.skips.screening import Counts, evidence
 from tabsoda.table import CodedTable
 
-# A rule that explains fewer blanks than this rests on few people.
+# A rule that explains fewer blanks is flagged as having low support.
 FEW = 30
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A reason to look twice: a word for filters, and a sentence for people."""
+    """A reason to check a rule: a keyword for filters, and a sentence."""
 
     kind: str
     text: str
@@ -30,38 +30,38 @@ class Flag:
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """A table as a rule set sees it.
+    """A table with a rule set applied.
 
     Attributes
     ----------
     table : CodedTable
         As read.
-    settled : CodedTable
-        With the skips that the rules in force lead to.
+    routed : CodedTable
+        With the skips of the active rules.
     asked : ndarray of bool, shape (n_rows, n_columns)
         Cells whose question was asked.
     fired : dict of str to ndarray of bool, shape (n_rows,)
-        Where each rule fires, the rejected ones too, by identifier.
+        Where each rule fires, including rejected ones, by identifier.
     rivals : dict of str to tuple of Counts
         The counts of each rule's rivals, by identifier, in the order of ``rule.rivals``.
     """
 
     table: CodedTable
-    settled: CodedTable
+    routed: CodedTable
     asked: NDArray[np.bool_]
     fired: dict[str, NDArray[np.bool_]]
     rivals: dict[str, tuple[Counts, ...]] = field(default_factory=dict)
 
     def counts(self, rule: SkipRule) -> Counts:
-        """Count a rule against the blanks of its target."""
+        """Cross-tabulate where a rule fires and where its target is blank."""
         blank = ~self.asked[:, self.table.names.index(rule.target)]
         return Counts.of(self.fired[rule.identifier], blank)
 
 
 def examine(rules: RuleSet, table: CodedTable) -> Examined:
-    """Hold a table against every rule.
+    """Evaluate every rule on a table.
 
-    Rejected rules take no part in the routing; where they would fire is found beside it, so that
+    Rejected rules do not affect the routing; where they would fire is computed separately, so that
     they can still be judged.
 
     Examples
@@ -100,9 +100,9 @@ def later_gates(rule: SkipRule, table: CodedTable) -> tuple[str, ...]:
 
 
 def unnamed_answers(rule: SkipRule, columns: Mapping[str, Column]) -> tuple[str, ...]:
-    """Return the gates of which a rule names no answer: all lead past the target, or a skip alone.
+    """Return the gates of which a rule names no answer: all answers skip the target, or none.
 
-    Such a gate often stands for one that the file does not hold, or that comes later.
+    Such a gate often stands in for one that is not in the file, or that comes later.
 
     Examples
     --------
@@ -135,14 +135,14 @@ def flags_of(
     later: tuple[str, ...] = (),
     unnamed: tuple[str, ...] = (),
 ) -> tuple[Flag, ...]:
-    """Say why a rule deserves a second look.
+    """Return the reasons to check a rule.
 
     Parameters
     ----------
     rule : SkipRule
     counts : Counts
     exact : bool, default True
-        Name numbers; False where they are hidden.
+        Include numbers; False if counts are hidden.
     later : tuple of str
         Gates that come after the target in the file; see :func:`later_gates`.
     unnamed : tuple of str
@@ -150,10 +150,10 @@ def flags_of(
     """
     flags = []
     if later:
-        text = f"In the file {', '.join(later)} comes after {rule.target}."
+        text = f"In the file, {', '.join(later)} comes after {rule.target}."
         flags.append(Flag("later gate", text))
     if counts.fired == 0:
-        flags.append(Flag("never fires", "The rule fires for nobody in this file."))
+        flags.append(Flag("never fires", "The rule fires for no respondent in this file."))
     elif counts.fired_blank < FEW:
         number = f"only {counts.fired_blank:,}" if exact else "few"
         flags.append(Flag("low support", f"It explains {number} blanks."))
@@ -173,9 +173,9 @@ def flags_of(
         text = f"Found on {rule.extended_from} and extended to this question."
         flags.append(Flag("extension", text))
     if any(condition.or_blank for path in rule.any_of for condition in path):
-        flags.append(Flag("blank gate", "It fires, too, where a gate is missing for any reason."))
+        flags.append(Flag("blank gate", "It also fires where a gate is missing for any reason."))
     if any(decision.did == "added" for decision in rule.history):
-        flags.append(Flag("added", "Somebody wrote this rule; it was not mined."))
+        flags.append(Flag("added", "Written by a person, not mined."))
     if any(decision.did == "edited" for decision in rule.history):
-        flags.append(Flag("edited", "Somebody changed its conditions."))
+        flags.append(Flag("edited", "Its conditions were changed by a person."))
     return tuple(flags)

@@ -1,4 +1,4 @@
-"""Who may talk to the review page: a browser on this machine that was given the address."""
+"""Access control of the review page: only a local browser with the token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# A form or an image on another site cannot send a header of its own.
+# A form or an image on another site cannot set a custom header.
 WRITE_HEADER = "x-tabsoda-review"
 _SECURITY = {
     "cache-control": "no-store",
@@ -27,7 +27,7 @@ _SECURITY = {
 
 
 class Guard:
-    """Turns away whoever does not hold the token, and whoever comes from another site.
+    """Rejects requests without the token, and requests from another site.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Guard:
     token : str
         The first part of every path.
     port : int
-        Where the page is served; other names for this machine are turned away, too.
+        The port of the page; other host names for this machine are rejected, too.
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
@@ -62,7 +62,7 @@ class Guard:
     def _refusal(self, scope: Scope) -> str:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        # A name that another site points at this machine ("DNS rebinding") is none of ours.
+        # Another host name may point at this machine ("DNS rebinding").
         if host not in self.hosts:
             return "This is not the address of the review page."
         given = scope["path"].split("/")[1]
@@ -71,5 +71,5 @@ class Guard:
         if scope["method"] in ("GET", "HEAD"):
             return ""
         if headers.get("origin") != f"http://{host}" or headers.get(WRITE_HEADER) != "1":
-            return "Changes can be made from the review page only."
+            return "Changes can only be made from the review page."
         return ""

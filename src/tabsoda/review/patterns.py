@@ -1,8 +1,4 @@
-"""Example patterns of a rule: what its gates and its target held, and for how many people.
-
-Rows are counted, never shown: numbers are cut at the rule's own bounds, no other column is looked
-at, and no row can be told from another.
-"""
+"""Example patterns of a rule: values of its gates and target, and how many people had them."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from tabsoda.schema.column import Column, Reason
 from tabsoda.skips.rules import SkipRule
 from tabsoda.states.cell_states import CellState, CellStates, reason_code
 
-# Shown of each kind, most frequent first: (what it is, how many).
+# How many patterns of each kind are shown, most frequent first.
 _SHOWN = {"contradicts": 4, "explained": 3, "unexplained": 3, "asked": 2}
 _UNANSWERED = {
     Reason.REFUSED: "refused",
@@ -30,7 +26,7 @@ _UNANSWERED = {
 
 @dataclass(frozen=True)
 class Pattern:
-    """What some respondents have in common.
+    """Values that some respondents have in common.
 
     Attributes
     ----------
@@ -38,7 +34,7 @@ class Pattern:
         ``"explained"``: the rule fires and the target is blank. ``"contradicts"``: it fires and
         the target was asked. ``"unexplained"``: silent, blank. ``"asked"``: silent, asked.
     gates : tuple of str
-        What each gate held, in the order of :attr:`SkipRule.gates`.
+        The value of each gate, in the order of :attr:`SkipRule.gates`.
     target : str
     count : int
     """
@@ -52,16 +48,19 @@ class Pattern:
 def example_patterns(rule: SkipRule, examined: Examined, below: int = 0) -> tuple[Pattern, ...]:
     """Return the most frequent patterns of each kind.
 
+    Only counts are returned: numbers are grouped by the rule's own bounds, and no other column is
+    used, so no single row can be identified.
+
     Parameters
     ----------
     rule : SkipRule
     examined : Examined
     below : int, default 0
-        Patterns of fewer respondents are left out, and what would give them away with them.
+        Patterns of fewer respondents are omitted, and any that would reveal them.
     """
     names = examined.table.names
     place = names.index(rule.target)
-    gates = [_said(name, _bounds(rule, name), examined) for name in rule.gates]
+    gates = [_gate_values(name, _bounds(rule, name), examined) for name in rule.gates]
     target = _answers(examined.table.columns[place], examined.table.states, place, examined)
     fired, asked = examined.fired[rule.identifier], examined.asked[:, place]
     found = []
@@ -81,16 +80,16 @@ def example_patterns(rule: SkipRule, examined: Examined, below: int = 0) -> tupl
 def _most_frequent(
     kind: str,
     rows: NDArray[np.bool_],
-    said: Sequence[tuple[NDArray[np.int64], list[str]]],
+    columns: Sequence[tuple[NDArray[np.int64], list[str]]],
     below: int,
 ) -> list[Pattern]:
-    codes = np.column_stack([code[rows] for code, _ in said])
+    codes = np.column_stack([code[rows] for code, _ in columns])
     patterns, sizes = np.unique(codes, axis=0, return_counts=True)
     shown = hide_small(sizes.tolist(), below)
     order = [number for number in np.argsort(-sizes, kind="stable") if shown[number] is not None]
     result = []
     for number in order[: _SHOWN[kind]]:
-        words = [said[i][1][code] for i, code in enumerate(patterns[number])]
+        words = [columns[i][1][code] for i, code in enumerate(patterns[number])]
         result.append(Pattern(kind, tuple(words[:-1]), words[-1], int(sizes[number])))
     return result
 
@@ -101,13 +100,13 @@ def _bounds(rule: SkipRule, gate: str) -> list[float]:
     return sorted(bounds)
 
 
-def _said(
+def _gate_values(
     gate: str, bounds: list[float], examined: Examined
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Return what a gate held per row, as a code, and the words for each code."""
+    """Return a gate's value per row as a code, and the text of each code."""
     place = examined.table.names.index(gate)
     column = examined.table.columns[place]
-    return _answers(column, examined.settled.states, place, examined, bounds)
+    return _answers(column, examined.routed.states, place, examined, bounds)
 
 
 def _answers(
@@ -125,7 +124,7 @@ def _answers(
         codes[answered] = values[answered].astype(np.int64)
     else:
         words = _ranges(bounds)
-        # above < answer <= up_to, as a condition reads it.
+        # above < answer <= up_to, as in a condition.
         codes[answered] = np.searchsorted(bounds, values[answered], side="left")
     start = len(words)
     words = [*words, "blank", "skipped", *_UNANSWERED.values()]

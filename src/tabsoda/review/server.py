@@ -1,4 +1,4 @@
-"""Serving the review page on this machine, until the reviewer is done."""
+"""Serve the review page on this machine until the reviewer is done."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tabsoda.review.session import ReviewSession
 
 
 class ReviewServer:
-    """A review page, bound to 127.0.0.1, at an address that nobody can guess.
+    """A review page, bound to 127.0.0.1, at an address with a secret token.
 
     Parameters
     ----------
     session : ReviewSession
     port : int, default 0
-        0 takes any that is free.
+        0 chooses a free port.
 
     Attributes
     ----------
     address : str
-        Where the page is; holds the token.
+        The address of the page, including the token.
     """
 
     def __init__(self, session: ReviewSession, port: int = 0) -> None:
@@ -36,12 +36,12 @@ class ReviewServer:
             raise InputError(
                 f"The port {port} cannot be used",
                 found=getattr(error, "strerror", None) or str(error),
-                next_step="Choose another --port, or leave it out to take a free one",
+                next_step="Choose another --port, or omit it to use a free one",
             ) from error
         port = self._socket.getsockname()[1]
         token = secrets.token_urlsafe(24)
         self.address = f"http://127.0.0.1:{port}/{token}/"
-        # No access log: it would hold the token.
+        # No access log: it would contain the token.
         config = uvicorn.Config(
             make_app(session, token, port, self.stop),
             access_log=False,
@@ -52,7 +52,7 @@ class ReviewServer:
         self._server = uvicorn.Server(config)
 
     def stop(self) -> None:
-        """End :meth:`run` after the requests in hand."""
+        """End :meth:`run` after the current requests."""
         self._server.should_exit = True
 
     def run(self, ready: Callable[[str], None] | None = None, *, browse: bool = False) -> None:
@@ -64,7 +64,7 @@ class ReviewServer:
         try:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:
-            # How a person ends a server; every decision is saved already.
+            # The usual way to stop a server; every decision is already saved.
             pass
         finally:
             self._socket.close()

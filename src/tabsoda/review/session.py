@@ -1,4 +1,4 @@
-"""The reviewer's session: one rules file, one survey, and what was decided so far."""
+"""A review session: one rules file, one survey and one reviewer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _LONGEST_NOTE = 4000
 
 
 class StaleVersionError(InputError):
-    """The file holds newer decisions than those the reviewer looked at."""
+    """The file contains newer decisions than the reviewer has seen."""
 
 
 class ReviewSession:
     """Reads, changes and saves a rules file on behalf of one reviewer.
 
-    The file is the truth: it is read anew whenever it changed on disk, and a change is saved only
-    if it starts from what the file holds now. Two programs that save within the same
-    milliseconds are not kept apart.
+    The file has priority: it is read again whenever it changed on disk, and a change is saved only
+    if it starts from the current content. Two programs that save within the same milliseconds are
+    not detected.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ReviewSession:
         self._refresh()
 
     def summary(self) -> dict[str, Any]:
-        """Return everything the page shows but patterns, ready for JSON."""
+        """Return everything the page shows except patterns, ready for JSON."""
         with self._lock:
             self._refresh()
             return self._summary()
@@ -74,7 +74,7 @@ class ReviewSession:
         Raises
         ------
         StaleVersionError
-            If the file is not the version that the reviewer saw.
+            If the file has changed since the reviewer saw it.
         """
         note = _checked_note(note)
         return self._change(
@@ -85,7 +85,7 @@ class ReviewSession:
         )
 
     def edit(self, version: str, identifier: str, when: Any, note: Any = None) -> dict[str, Any]:
-        """Give a rule other conditions; see :func:`tabsoda.review.decisions.edit`."""
+        """Replace a rule's conditions; see :func:`tabsoda.review.decisions.edit`."""
         return self._change(version, self._edited(identifier, when, _checked_note(note)))
 
     def add(self, version: str, target: Any, when: Any, note: Any = None) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class ReviewSession:
         )
 
     def preview(self, identifier: str | None, when: Any, target: Any = None) -> dict[str, Any]:
-        """Return what a rule would be after an edit, or as a new rule, and save nothing."""
+        """Return an edited or new rule without saving it."""
         with self._lock:
             self._refresh()
             if identifier is None:
@@ -118,7 +118,7 @@ class ReviewSession:
             return next(rule for rule in summary["rules"] if rule["id"] == identifier)
 
     def undo(self, version: str) -> dict[str, Any]:
-        """Take back the last change made here, and its record."""
+        """Undo the last change of this session, and remove its record."""
         with self._lock:
             self._require(version)
             if not self._undo:
@@ -129,7 +129,7 @@ class ReviewSession:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many rules are reviewed, and how many there are."""
+        """The number of reviewed rules, and the number of rules."""
         with self._lock:
             rules = self._rules
             return sum(rule.status.value != "proposed" for rule in rules), len(rules)
@@ -163,13 +163,13 @@ class ReviewSession:
         if version != self._version:
             last = max((rule for rule in self._rules if rule.at), key=lambda r: r.at, default=None)
             raise StaleVersionError(
-                f"'{self.path.name}' holds newer decisions than this page, so nothing was saved",
+                f"'{self.path.name}' contains newer decisions than this page, so nothing was saved",
                 found=None if last is None else f"{last.identifier}, by {last.by} at {last.at}",
                 next_step="Look at the newer decisions, then decide again",
             )
 
     def _refresh(self) -> None:
-        """Read the file anew where it changed; what was done before cannot be undone then."""
+        """Read the file again if it changed; earlier changes can then not be undone."""
         version = _version_of(self.path)
         if version == self._version:
             return
@@ -178,7 +178,7 @@ class ReviewSession:
         self._rules, self._version, self._undo = rules, version, []
 
     def _save(self, rules: RuleSet) -> None:
-        # Approving changes nothing in the routing, and is what is done most.
+        # Approving, the most frequent decision, does not change the routing.
         same = _routing_of(rules) == _routing_of(self._rules)
         examined = self._examined if same else examine(rules, self.survey.table)
         try:
@@ -188,8 +188,8 @@ class ReviewSession:
             raise InputError(
                 f"'{self.path.name}' cannot be written",
                 found=error.strerror or str(error),
-                next_step="Make room or change its permissions, then decide again; the file is"
-                " as it was",
+                next_step="Free disk space or change its permissions, then decide again; the file"
+                " is unchanged",
             ) from error
         self._rules, self._examined = rules, examined
         self._version = _hash(text.encode())
@@ -208,7 +208,7 @@ class ReviewSession:
 
 
 def _routing_of(rules: RuleSet) -> list[tuple[object, ...]]:
-    """Return what decides where rules fire."""
+    """Return the parts of rules that determine where they fire."""
     return [(r.identifier, r.target, r.any_of, r.status is RuleStatus.REJECTED) for r in rules]
 
 
@@ -216,7 +216,7 @@ def _checked_note(note: Any) -> str | None:
     if note is None:
         return None
     if not isinstance(note, str) or _has_surrogates(note):
-        raise InputError("The note is not a text", found=repr(note)[:80])
+        raise InputError("The note is not valid text", found=repr(note)[:80])
     if len(note) > _LONGEST_NOTE:
         raise InputError(
             "The note is too long",
@@ -227,7 +227,7 @@ def _checked_note(note: Any) -> str | None:
 
 
 def _has_surrogates(text: str) -> bool:
-    """Whether a text holds half a character, which no file can hold."""
+    """Whether a text contains a lone surrogate, which cannot be encoded."""
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 

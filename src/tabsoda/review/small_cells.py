@@ -1,4 +1,4 @@
-"""Hiding small counts, so that a page can be shown to people who may not see the data."""
+"""Suppress small counts, so that the page can be shown to people without data access."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def hide_small(counts: Sequence[int], below: int) -> tuple[int | None, ...]:
-    """Replace counts from 1 to ``below - 1`` by None, and a second one where one would not do.
+    """Replace counts from 1 to ``below - 1`` by None, with secondary suppression.
 
-    A single hidden count could be found from the total and the others, so the smallest of the
-    others is hidden with it.
+    A single hidden count could be computed from the total and the others, so the smallest of the
+    others is then hidden as well.
 
     Parameters
     ----------

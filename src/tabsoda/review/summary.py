@@ -1,4 +1,4 @@
-"""What the page shows, as plain values: the page itself decides nothing."""
+"""The content of the review page as plain values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rules_summary(rules: RuleSet, examined: Examined, below: int = 0) -> dict[st
     ----------
     rules : RuleSet
     examined : Examined
-        The survey under these rules.
+        The survey with these rules applied.
     below : int, default 0
         Counts below this are hidden; see :func:`tabsoda.review.small_cells.hide_small`.
     """
@@ -75,7 +75,7 @@ def _rule(rule: SkipRule, rules: RuleSet, examined: Examined, below: int) -> dic
         "at": rule.at,
         "history": [asdict(decision) for decision in rule.history],
         "counts": dict(zip(_COUNTS, shown, strict=True)),
-        # Shares would give hidden counts away.
+        # Shares would reveal hidden counts.
         "precision_lower": 1 - float(wilson_upper(counts.fired_asked, counts.fired))
         if exact
         else None,
@@ -100,7 +100,7 @@ def _rivals(rule: SkipRule, rules: RuleSet, examined: Examined, below: int) -> l
     tables = [
         [getattr(counts, name) for name in _COUNTS] for counts in (examined.counts(rule), *counted)
     ]
-    # All tables have the same margins, so one of them could give away what another one hides.
+    # All tables have the same margins, so one could reveal counts hidden in another.
     exact = all(None not in hide_small(table, below) for table in tables)
     return [
         {
@@ -148,7 +148,7 @@ def _graph(rules: RuleSet) -> dict[str, Any]:
     """Return the routing graph with the depth of each question: 0 for gates that nothing skips."""
     graph = rules.graph()
     depth = {node.name: 0 for node in graph.nodes}
-    # Rules come in questionnaire order and gates before their targets: one pass settles all.
+    # Rules are in questionnaire order and gates precede their targets, so one pass is enough.
     for edge in graph.edges:
         depth[edge.target] = max(depth[edge.target], depth[edge.gate] + 1)
     edges = {(edge.gate, edge.target): edge.rule for edge in graph.edges}

@@ -1,4 +1,4 @@
-"""Choosing among routes or answers: by keyed noise for a draw, the most probable for a point."""
+"""Chooses routes or answers: at random for a draw, the most probable for a point estimate."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Choose = Callable[[Values, int, NDArray[np.int64]], NDArray[np.int64]]
 def by_noise(
     seed: int, number: int, keys: NDArray[np.int64], n_columns: int, use: str = "route"
 ) -> Choose:
-    """Return a choice at random, the same for the same seed, draw, row and column.
+    """Return a random choice that is the same for the same seed, draw, row and column.
 
     Parameters
     ----------
     seed : int
     number : int
-        Of the draw, from 1.
+        Number of the draw, from 1.
     keys : ndarray of int64, shape (n_rows,)
-        What each row's noise is keyed by.
+        Keys of the rows' random numbers.
     n_columns : int
     use : str
-        Other uses draw other noise.
+        Purpose; each purpose has its own random numbers.
     """
     key = stream_key(seed, use, number)
     uniforms = keyed_uniforms(key, torch.from_numpy(keys), n_columns).numpy()
@@ -38,7 +38,7 @@ def by_noise(
     def choose(probabilities: Values, position: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         below = np.cumsum(probabilities, axis=1)[:, :-1]
         chosen = (uniforms[rows, position][:, None] >= below).sum(axis=1)
-        # Rounding may leave the sum short of 1; what is impossible is never chosen.
+        # Rounding may leave the sum below 1; impossible choices are never taken.
         possible = probabilities[np.arange(rows.size), chosen] > 0
         return np.where(possible, chosen, probabilities.argmax(axis=1))
 
@@ -48,5 +48,5 @@ def by_noise(
 def most_probable(
     probabilities: Values, position: int, rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Choose what is most probable."""
+    """Choose the most probable option."""
     return np.asarray(probabilities.argmax(axis=1))

@@ -1,4 +1,4 @@
-"""Finished draws on disk, so that a run that stopped later does not compute them again."""
+"""Finished draws on disk, so that a restarted run does not compute them again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class FinishedDraws:
     Attributes
     ----------
     folder : Path
-        Made when the first array is written.
+        Created when the first array is written.
     key : str
         Identifies model, table and number of draws; arrays of another key are not used.
     found : list of str
-        Names of the arrays that were read and not computed.
+        Names of the arrays that were read instead of computed.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class FinishedDraws:
     found: list[str] = field(default_factory=list)
 
     def __call__(self, name: str, compute: Callable[[], Values]) -> Values:
-        """Return the array of a name, from the folder where it is there."""
+        """Return the array with this name, from the folder if it is there, else computed."""
         path = self.folder / f"{name.replace(' ', '-')}-{self.key[:16]}.npy"
         try:
             values: Values = np.load(path, allow_pickle=False)
@@ -56,7 +56,7 @@ class FinishedDraws:
 
 
 def digest(*parts: bytes | str) -> str:
-    """Return one hash of several parts, in hexadecimal.
+    """Return one hexadecimal hash of several parts.
 
     Examples
     --------

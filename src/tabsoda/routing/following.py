@@ -1,4 +1,4 @@
-"""Imputing so that every draw keeps to the rules: gates first, then what hangs on them."""
+"""Imputes such that every draw obeys the rules: gates first, then their followers."""
 
 from __future__ import annotations
 
@@ -14,38 +14,30 @@ from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.progress import Progress
 from tabsoda.routing.choosing import Choose, by_noise, most_probable
-from tabsoda.routing.gate_draws import RouteSampler, Settled
+from tabsoda.routing.gate_draws import RouteSampler, SampledRoutes
 from tabsoda.routing.reasons import ReasonRouting
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import sorted_descendants
-from tabsoda.routing.unimputable import find_kept
+from tabsoda.routing.unimputable import find_imputable
 from tabsoda.routing.unresolved import Unresolved, find_unresolved
-from tabsoda.schema.column import Reason
 from tabsoda.skips.forward import ASKED_REASONS
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.states.cell_states import reason_code
 from tabsoda.table import CodedTable
 
 Values = NDArray[np.float64]
-# In one event; the record holds all.
+# Names listed in one event; the record contains all.
 _NAMED = 5
-_SAID = {Reason.REFUSED: "refused", Reason.DONT_KNOW: 'answered with "don\'t know"'}
-# By whether the followers tell the answer.
-_AFTER_A_REFUSAL = {
-    False: "missing gate drawn without regard to followers asked or skipped after the refusal",
-    True: "missing gate drawn to fit its followers, asked of some who refused and not of others",
-}
 
 
 @dataclass(frozen=True, eq=False)
 class GateFollowingImputer:
     """Imputes tables under rules.
 
-    Rows in which nothing hangs on a missing gate are imputed as they are, by the engine alone.
-    In the others a draw settles the routing first
-    (:class:`~tabsoda.routing.gate_draws.RouteSampler`),
-    and then lets the engine draw the answers under the states that follow.
+    Rows in which nothing depends on a missing gate are imputed by the engine alone. In the other
+    rows, a draw samples the routes first (:class:`~tabsoda.routing.gate_draws.RouteSampler`); the
+    engine then draws the answers given the resulting states.
 
     Attributes
     ----------
@@ -84,7 +76,7 @@ class GateFollowingImputer:
         """
         if keys is None:
             keys = row_keys(table.values, table.states.states)
-        kept = find_kept(
+        imputable = find_imputable(
             table,
             self.rules,
             self.models,
@@ -93,18 +85,18 @@ class GateFollowingImputer:
             seed=self.engine.seed,
             keys=keys,
         )
-        unresolved = find_unresolved(table, self.rules, kept.filled, self.models.reasons)
+        unresolved = find_unresolved(table, self.rules, imputable.filled, self.models.reasons)
         concerned = np.flatnonzero(unresolved.rows)
         others = np.flatnonzero(~unresolved.rows)
-        rows, positions = np.nonzero(table.states.missing & kept.filled)
+        rows, positions = np.nonzero(table.states.missing & imputable.filled)
         in_concerned = unresolved.rows[rows]
         estimates = np.empty((n_draws + 2, rows.size))
         share = others.size / max(table.shape[0], 1)
-        told = _part(progress, 0.0, share)
+        part_progress = _part(progress, 0.0, share)
         plain = self.engine.impute(
-            table.rows(others), n_draws, told, events, keys=keys[others], keep=keep
+            table.rows(others), n_draws, part_progress, events, keys=keys[others], keep=keep
         )
-        wanted = kept.filled[others[plain.rows], plain.positions]
+        wanted = imputable.filled[others[plain.rows], plain.positions]
         found = np.vstack([plain.mode, plain.median, plain.draws])
         estimates[:, ~in_concerned] = found[:, wanted]
         counts: Counter[tuple[str, str]] = Counter()
@@ -115,21 +107,21 @@ class GateFollowingImputer:
                 unresolved.of_rows(concerned),
                 self.rules,
                 self.models,
-                kept.filled[concerned],
+                imputable.filled[concerned],
             )
             part = _Concerned(self.engine, sampler, keys[concerned], keep)
-            told = _part(progress, share, 1.0)
+            part_progress = _part(progress, share, 1.0)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
-            mode, median, settled = part.point()
-            skipped[0] = part.n_skipped(settled)
+            mode, median, sampled = part.point()
+            skipped[0] = part.n_skipped(sampled)
             estimates[0, in_concerned], estimates[1, in_concerned] = mode[where], median[where]
             for number in range(1, n_draws + 1):
-                if told is not None:
-                    told(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
-                drawn, settled = part.draw(number)
+                if part_progress is not None:
+                    part_progress(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
+                drawn, sampled = part.draw(number)
                 estimates[number + 1, in_concerned] = drawn[where]
-                skipped[number] = part.n_skipped(settled)
-                counts.update(settled.counts)
+                skipped[number] = part.n_skipped(sampled)
+                counts.update(sampled.counts)
         cells = ImputedCells(rows, positions, estimates[2:], estimates[0], estimates[1])
         record = RoutingRecord(
             "follow",
@@ -139,24 +131,24 @@ class GateFollowingImputer:
             tuple(skipped[1:]),
             skipped[0],
             dict(counts),
-            dict(kept.left),
+            dict(imputable.left),
         )
         if events is not None:
-            tell_routing(record, events)
-            tell_reasons(table, self.rules, unresolved, self.models.reasons, events)
+            log_routing(record, events)
+            log_refusals(table, self.rules, unresolved, self.models.reasons, events)
         return cells, record
 
 
 @dataclass(frozen=True, eq=False)
 class _Concerned:
-    """The rows of a table whose routing differs from draw to draw.
+    """The rows of a table whose routes differ between draws.
 
     Attributes
     ----------
     engine : Engine
     sampler : RouteSampler
     keys : ndarray of int64, shape (n_rows,)
-        Those of the table as it was given, so that noise does not depend on what was settled.
+        Keys of the rows before any route is sampled, so that noise does not depend on routes.
     keep : Keep
     """
 
@@ -165,47 +157,47 @@ class _Concerned:
     keys: NDArray[np.int64]
     keep: Keep
 
-    def n_skipped(self, settled: Settled) -> int:
+    def n_skipped(self, sampled: SampledRoutes) -> int:
         """Count the cells that were missing and are skipped now."""
-        now = settled.table.states.skipped & self.sampler.table.states.missing
+        now = sampled.table.states.skipped & self.sampler.table.states.missing
         return int(now.sum())
 
-    def draw(self, number: int) -> tuple[Values, Settled]:
+    def draw(self, number: int) -> tuple[Values, SampledRoutes]:
         """Draw every missing cell once; NaN at skips and in cells that were not missing."""
-        settled = self.sampler.settle(self._by_noise(number))
+        sampled = self.sampler.sample(self._by_noise(number))
         missing = self.sampler.table.states.missing
         values = np.full(missing.shape, np.nan)
         name = f"routed draw {number}"
-        values[missing] = self.keep(name, lambda: self._drawn(settled, number)[missing])
-        return values, settled
+        values[missing] = self.keep(name, lambda: self._drawn(sampled, number)[missing])
+        return values, sampled
 
-    def point(self) -> tuple[Values, Values, Settled]:
+    def point(self) -> tuple[Values, Values, SampledRoutes]:
         """Estimate every missing cell under the most probable routes: mode, median, states."""
-        settled = self.sampler.settle(most_probable)
+        sampled = self.sampler.sample(most_probable)
         missing = self.sampler.table.states.missing
         both = np.full((2, *missing.shape), np.nan)
-        both[:, missing] = self.keep("routed point", lambda: self._estimated(settled)[:, missing])
-        return both[0], both[1], settled
+        both[:, missing] = self.keep("routed point", lambda: self._estimated(sampled)[:, missing])
+        return both[0], both[1], sampled
 
-    def _drawn(self, settled: Settled, number: int) -> Values:
-        values = self.engine.draw(settled.table, number, self.keys)
-        off, levels = self._off_route(values, settled, self._by_noise(number, "answer"))
+    def _drawn(self, sampled: SampledRoutes, number: int) -> Values:
+        values = self.engine.draw(sampled.table, number, self.keys)
+        off, levels = self._off_route(values, sampled, self._by_noise(number, "answer"))
         if off.any():
             rows = np.flatnonzero(off.any(axis=1))
-            # All gates of the row are held, or the second draw might leave the route elsewhere.
-            held = (settled.routes >= 0) & ~settled.table.states.skipped
-            moved = _with_answers(settled.table, np.where(off, levels, values), held).rows(rows)
+            # All gates of the row are fixed; otherwise the second draw might leave another route.
+            held = (sampled.routes >= 0) & ~sampled.table.states.skipped
+            moved = _with_answers(sampled.table, np.where(off, levels, values), held).rows(rows)
             values[rows] = self.engine.draw(moved, number, self.keys[rows])
         return values
 
-    def _estimated(self, settled: Settled) -> Values:
+    def _estimated(self, sampled: SampledRoutes) -> Values:
         """Return mode and median of every cell, shape (2, n_rows, n_columns)."""
-        cells = self.engine.impute(settled.table, keys=self.keys)
+        cells = self.engine.impute(sampled.table, keys=self.keys)
         estimates = []
         for values in (cells.mode, cells.median):
-            filled = settled.table.values.copy()
+            filled = sampled.table.values.copy()
             filled[cells.rows, cells.positions] = values
-            off, levels = self._off_route(filled, settled, most_probable)
+            off, levels = self._off_route(filled, sampled, most_probable)
             estimates.append(np.where(off, levels, filled))
         return np.stack(estimates)
 
@@ -214,69 +206,74 @@ class _Concerned:
         return by_noise(self.engine.seed, number, self.keys, n_columns, use)
 
     def _off_route(
-        self, values: Values, settled: Settled, choose: Choose
+        self, values: Values, sampled: SampledRoutes, choose: Choose
     ) -> tuple[NDArray[np.bool_], Values]:
-        """Say which gates were drawn off their route, and which answer on it to take instead."""
+        """Return which gates were drawn off their route, and an answer on the route instead."""
         off = np.zeros(values.shape, dtype=bool)
         for position, routes in self.sampler.gate_routes.items():
-            taken = settled.routes[:, position]
+            taken = sampled.routes[:, position]
             off[:, position] = (taken >= 0) & (routes.of_values(values[:, position]) != taken)
         answers = np.full(values.shape, np.nan)
         concerned = np.flatnonzero(off.any(axis=1))
         levels = [p for p, r in self.sampler.gate_routes.items() if r.column.is_categorical]
         odds = (
-            self.engine.level_probabilities(settled.table.rows(concerned), self.keys[concerned])
+            self.engine.level_probabilities(sampled.table.rows(concerned), self.keys[concerned])
             if off[:, levels].any()
             else {}
         )
         for position, routes in self.sampler.gate_routes.items():
             rows = np.flatnonzero(off[:, position])
-            taken = settled.routes[rows, position]
+            taken = sampled.routes[rows, position]
             if not routes.column.is_categorical:
                 given = self.sampler.models.observed_at(position)
                 answers[rows, position] = routes.nearest(values[rows, position], taken, given)
             elif rows.size:
                 on_route = routes.route_of_level[None, :] == taken[:, None]
                 known = odds.get(position, np.zeros((concerned.size, on_route.shape[1])))
-                # A level with no chance at all still beats one that is off the route.
+                # A level of probability 0 is still better than one off the route.
                 weight = (known[np.searchsorted(concerned, rows)] + 1e-9) * on_route
                 weight /= weight.sum(axis=1, keepdims=True)
                 answers[rows, position] = choose(weight, position, rows)
         return off, answers
 
 
-def tell_routing(record: RoutingRecord, events: EventLog) -> None:
+def log_routing(record: RoutingRecord, events: EventLog) -> None:
     """Record what following the rules decided."""
     if record.gates:
-        detail = (
-            f"{record.gates} missing gates, {record.followers} cells hang on them;"
-            f" {record.mean_skipped:.1f} cells skipped on average over {len(record.skipped)} draws"
+        events.add(
+            "followers_settled_by_drawn_gates",
+            gates=record.gates,
+            followers=record.followers,
+            skipped=float(record.mean_skipped),
+            draws=len(record.skipped),
         )
-        events.add("routing", "followers settled by drawn gates", detail=detail)
     if record.withheld:
-        detail = f"{record.withheld} cells of respondents who were not there, but led past"
-        events.add("routing", "skipped in completed tables", detail=detail)
+        events.add("absent_respondents_skipped", cells=record.withheld)
     draws = max(len(record.skipped), 1)
     if record.total("ruled_out"):
-        detail = f"{record.total('ruled_out') / draws:.1f} times a draw, by followers asked"
-        events.add("routing", "answers of gates ruled out", detail=detail)
+        events.add("gate_answers_ruled_out", per_draw=record.total("ruled_out") / draws)
     if record.total("kept"):
-        detail = f"{record.total('kept') / draws:.1f} a draw, to questions asked after a refusal"
-        events.add("routing", "answers kept that a drawn gate leads past", detail=detail)
+        per_draw = record.total("kept") / draws
+        events.add("answers_kept_despite_drawn_gates", per_draw=per_draw)
     for column, rules in record.left_by_column.items():
-        named = ", ".join(rules) if len(rules) <= _NAMED else f"{len(rules)} rules"
-        detail = f"{sum(rules.values())} cells: any answer would go against {named}"
-        events.add("routing", "left missing", column=column, detail=detail)
+        few = len(rules) <= _NAMED
+        events.add(
+            "cells_left_missing",
+            column=column,
+            cells=sum(rules.values()),
+            rules=list(rules) if few else None,
+            n_rules=None if few else len(rules),
+        )
 
 
-def tell_reasons(
+def log_refusals(
     table: CodedTable,
     rules: RuleSet,
     unresolved: Unresolved,
     reasons: ReasonRouting,
     events: EventLog,
 ) -> None:
-    """Record of which refused gates the followers say nothing, and which they tell."""
+    """Log whether the followers of refused gates were used to draw the gate."""
     informative = unresolved.contested | (unresolved.undecided & table.states.skipped)
     for gate, targets in sorted_descendants(rules, table).items():
         for reason in ASKED_REASONS:
@@ -284,12 +281,28 @@ def tell_reasons(
             rows = unresolved.gates[:, gate] & (table.states.reasons[:, gate] == code)
             known = [t for t in targets if informative[rows, t].any()]
             exceptions = set(reasons.exceptions(gate, code).tolist())
-            for telling, decision in _AFTER_A_REFUSAL.items():
-                names = [table.names[t] for t in known if (t in exceptions) == telling]
-                if names:
-                    named = names if len(names) <= _NAMED else [*names[: _NAMED - 1], "others"]
-                    detail = f"{int(rows.sum())} {_SAID[reason]}: {', '.join(named)}"
-                    events.add("routing", decision, column=table.names[gate], detail=detail)
+            regardless = [table.names[t] for t in known if t not in exceptions]
+            if regardless:
+                events.add(
+                    "gate_drawn_regardless_of_followers",
+                    column=table.names[gate],
+                    respondents=int(rows.sum()),
+                    reason=reason.value,
+                    followers=_some_names(regardless),
+                )
+            fitting = [table.names[t] for t in known if t in exceptions]
+            if fitting:
+                events.add(
+                    "gate_drawn_to_fit_followers",
+                    column=table.names[gate],
+                    respondents=int(rows.sum()),
+                    reason=reason.value,
+                    followers=_some_names(fitting),
+                )
+
+
+def _some_names(names: list[str]) -> list[str]:
+    return names if len(names) <= _NAMED else [*names[: _NAMED - 1], "others"]
 
 
 def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) -> CodedTable:
@@ -301,11 +314,11 @@ def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) 
 
 
 def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
-    """Return the progress of one part of the work."""
+    """Return a callback that reports one part of the work as a part of the whole."""
     if progress is None:
         return None
 
-    def tell(done: int, total: int, what: str) -> None:
+    def update(done: int, total: int, what: str) -> None:
         progress(round(1000 * (start + (end - start) * done / total)), 1000, what)
 
-    return tell
+    return update

@@ -1,4 +1,4 @@
-"""Settling one draw: which way each missing gate leads, and what is skipped then."""
+"""Samples, for one draw, the route of each missing gate and the resulting skips."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
-    """A table whose routing is settled, before its answers are drawn.
+class SampledRoutes:
+    """A table with sampled routes, before its answers are drawn.
 
     Attributes
     ----------
     table : CodedTable
-        Followers skipped or missing; gates answered where their route has one answer only.
+        Followers are skipped or missing; gates are answered if their route has only one answer.
     routes : ndarray of int64, shape (n_rows, n_columns)
-        The route each missing gate takes; -1 elsewhere.
+        The route of each missing gate; -1 elsewhere.
     stuck : dict of (int, int) to str
-        The first gate of a row, by row and column, every answer of which leads past a question
-        that was asked, and a rule that says so.
+        The first gate of a row, by row and column, of which every answer skips a question that was
+        asked, and a rule that it would break.
     counts : Counter of (rule, kind)
         See :class:`~tabsoda.routing.record.RoutingRecord`.
     """
@@ -48,14 +48,14 @@ class Settled:
 
 
 class RouteSampler:
-    """Settles draws of one table, one after the other.
+    """Samples the routes of missing gates, one draw at a time.
 
     Parameters
     ----------
     table : CodedTable
-        The rows concerned, with the rules applied.
+        The rows with missing gates, with the rules applied.
     unresolved : Unresolved
-        Of the same rows.
+        The unresolved cells of the same rows.
     rules : RuleSet
     models : RouteModels
     filled : ndarray of bool, shape (n_rows, n_columns)
@@ -77,24 +77,24 @@ class RouteSampler:
         self._rules: dict[int, list[SkipRule]] = {}
         for rule in rules.active:
             self._rules.setdefault(self._place[rule.target], []).append(rule)
-        # Columns of a rule set are in questionnaire order, whatever the order of the table.
+        # Columns of a rule set are in questionnaire order; those of the table may not be.
         self._order = [self._place[column.name] for column in rules.columns]
         self._below = sorted_descendants(rules, table)
         reasons = models.reasons
         self._free = reasons.free_cells(table.states, self._below)
         self._silent = {
-            gate: reasons.says_nothing(table.states, gate, targets)
+            gate: reasons.uninformative(table.states, gate, targets)
             for gate, targets in self._below.items()
         }
         # Unanswered cells that a route may skip: blanks, and refusals that followed a refusal.
         self._open = ~self._asked | (self._free & filled)
         self._features = models.predictors.of_table(table, self.gate_routes)
 
-    def settle(self, choose: Choose) -> Settled:
-        """Go forward through the questionnaire and choose routes of gates; skip what they pass.
+    def sample(self, choose: Choose) -> SampledRoutes:
+        """Go through the questionnaire, choose a route for each missing gate, and apply its skips.
 
-        What a route leads past is skipped at once, to the end of the questionnaire, so that the
-        next gate is chosen with all of it known.
+        The skips of a route are applied to the end of the questionnaire before the next gate is
+        chosen, so that it is chosen given all of them.
         """
         values, states = self.table.values.copy(), self.table.states.states.copy()
         features = self._features.copy()
@@ -109,7 +109,9 @@ class RouteSampler:
                 continue
             was_missing = self.table.states.missing[:, position]
             skipped = np.flatnonzero(was_missing & (states[:, position] == CellState.SKIPPED))
-            self.models.predictors.settle(features, skipped, position, np.full(skipped.size, -1))
+            self.models.predictors.set_routes(
+                features, skipped, position, np.full(skipped.size, -1)
+            )
             still = states[:, position] == CellState.MISSING
             rows = np.flatnonzero(still & self.unresolved.gates[:, position])
             if not rows.size:
@@ -122,7 +124,7 @@ class RouteSampler:
             route = choose(odds / odds.sum(axis=1, keepdims=True), position, rows)
             for name, leads_past in broken.items():
                 add_counts(counts, name, "ruled_out", (leads_past & ~free).any(axis=1).sum())
-            # What follows a gate that is stuck is not worth telling: it is settled anew without.
+            # Only the first stuck gate of a row is recorded: the row is sampled again without it.
             for at in np.flatnonzero((n_broken.min(axis=1) > 0) & ~stuck_rows[rows]):
                 names = [name for name, leads_past in broken.items() if leads_past[at, route[at]]]
                 stuck[int(rows[at]), position] = names[0]
@@ -133,9 +135,9 @@ class RouteSampler:
             followed = states[rows]
             self._follow(rows, self._below[position], values[rows], followed, counts)
             states[rows] = followed
-            self.models.predictors.settle(features, rows, position, route)
+            self.models.predictors.set_routes(features, rows, position, route)
         self._count_kept(values, states, counts)
-        return Settled(self._table(values, states, taken), taken, stuck, counts)
+        return SampledRoutes(self._table(values, states, taken), taken, stuck, counts)
 
     def _holds(
         self,
@@ -162,17 +164,16 @@ class RouteSampler:
         values: NDArray[np.float64],
         states: NDArray[np.uint8],
     ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
-        """Say where the routes of a gate lead, to the end: a skipped follower can be a gate itself.
+        """Return the consequences of each route of a gate; a skipped follower can be a gate itself.
 
         Returns
         -------
         broken : dict of str to ndarray of bool, shape (n_rows, n_routes)
-            By rule, where a route leads past a question that was asked. What is led past before the
-            gate is settled and by every route is not counted, nor what was asked because the gate
-            was refused.
+            By rule, where a route skips a question that was asked. Not counted: questions skipped
+            before the gate and by every route, and questions asked because the gate was refused.
         left : ndarray of int64, shape (n_rows, n_routes)
-            Skips known from codes or a mask that a route leaves without a reason. A refusal of
-            the gate is a reason.
+            Number of skips known from codes or a mask that a route does not explain. A refusal of
+            the gate is an explanation.
         """
         examples, below = self.gate_routes[position].examples, self._below[position]
         silent = self._silent[position][rows]
@@ -186,7 +187,7 @@ class RouteSampler:
             for name, leads_past in fired.items():
                 broken[name][:, route] = leads_past
         for name, leads_past in broken.items():
-            # A rule that fires on a blank follower is silent where a route skips the follower.
+            # A rule that fires on a blank follower does not fire if a route skips the follower.
             leads_past &= ~(before[name] & leads_past.all(axis=1))[:, None]
         return broken, left
 
@@ -199,25 +200,25 @@ class RouteSampler:
         counts: Counter[tuple[str, str]] | None = None,
         silent: Mask | None = None,
     ) -> tuple[dict[str, Mask], NDArray[np.int64]]:
-        """Follow the rules forward and mark in ``states`` what they skip.
+        """Apply the rules in questionnaire order, and mark the skips in ``states``.
 
         Parameters
         ----------
         rows, targets
-            Where, and in which columns.
+            Rows and columns to apply the rules to.
         values, states : ndarray, shape (n_rows, n_columns)
-            Of these rows.
-        counts : Counter, optional
-            Receives what each rule skips.
+            Values and states of these rows.
+            counts : Counter, optional
+                Receives the number of skips per rule.
         silent : ndarray of bool, shape (n_rows, n_targets), optional
-            Cells that are not to be counted in what is returned.
+            Cells that are not counted in the return values.
 
         Returns
         -------
         fired : dict of str to ndarray of bool, shape (n_rows,)
-            By rule, where it leads past a question that was asked.
+            By rule, where it skips a question that was asked.
         unexplained : ndarray of int64, shape (n_rows,)
-            Known skips that no rule explains.
+            Number of known skips that no rule explains.
         """
         fired = {}
         unexplained = np.zeros(rows.size, dtype=np.int64)
@@ -243,7 +244,7 @@ class RouteSampler:
         states: NDArray[np.uint8],
         counts: Counter[tuple[str, str]],
     ) -> None:
-        """Count answers given after a refusal that the drawn gate, and nothing else, leads past."""
+        """Count answers given after a refusal whose questions only the drawn gate skips."""
         answered = self._free & self.table.states.answered
         for target in map(int, np.flatnonzero(answered.any(axis=0))):
             rows = np.flatnonzero(answered[:, target])
@@ -255,7 +256,7 @@ class RouteSampler:
     def _table(
         self, values: NDArray[np.float64], states: NDArray[np.uint8], taken: NDArray[np.int64]
     ) -> CodedTable:
-        """Return the settled table: gates answered only where their route leaves no choice."""
+        """Return the table with sampled skips; gates are answered if their route has one answer."""
         original = self.table.states
         answered = original.answered.copy()
         values = np.where(answered, values, np.nan)
@@ -270,6 +271,6 @@ class RouteSampler:
 
 
 def _least(broken: NDArray[np.int64], left: NDArray[np.int64]) -> Mask:
-    """Return the routes that break fewest rules, and among them leave fewest skips unexplained."""
+    """Return the routes that break the fewest rules and, among them, leave fewest unexplained."""
     score = broken * (left.max(initial=0) + 1) + left
     return np.asarray(score == score.min(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""What becomes of questions that hang on a missing answer: follow the rules, or keep the mask."""
+"""The policy for questions that depend on a missing answer: follow the rules, or keep states."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ POLICIES = ("follow", "keep")
 
 
 def check_policy(policy: object) -> None:
-    """Raise unless there is such a policy.
+    """Raise if the policy is unknown.
 
     Examples
     --------
     >>> check_policy("guess")
     Traceback (most recent call last):
     ...
-    tabsoda.errors.InputError: The parameter gate_policy is not known. Found: 'guess'. Expected: \
-follow, keep.
+    tabsoda.errors.InputError: The parameter gate_policy has an unknown value. Found: 'guess'. \
+    Expected: follow, keep.
     """
     if policy not in POLICIES:
         raise InputError(
-            "The parameter gate_policy is not known",
+            "The parameter gate_policy has an unknown value",
             found=repr(policy),
             expected=", ".join(POLICIES),
         )
@@ -47,15 +47,15 @@ follow, keep.
 
 @dataclass(frozen=True, eq=False)
 class Gates:
-    """How to impute where gates are missing.
+    """How to impute rows with missing gates.
 
     Attributes
     ----------
     policy : {"follow", "keep"}
     rules : RuleSet or None
-        Without them there is nothing to follow.
+        Routing rules; None if there are none to follow.
     models : RouteModels or None
-        Learned from the rows at hand where absent or about other rules.
+        Fitted to the rows to impute if None or fitted to other rules.
     """
 
     policy: str
@@ -73,7 +73,7 @@ class Gates:
         checkpoint: str | Path | None = None,
         occurrences: NDArray[np.int64] | None = None,
     ) -> tuple[Survey, ImputedCells, RoutingRecord | None]:
-        """Impute a survey by the policy; return it with the states that were imputed from.
+        """Impute a survey with the policy; return it with the states before imputation.
 
         Parameters
         ----------
@@ -84,10 +84,9 @@ class Gates:
         progress : callable, optional
         events : EventLog
         checkpoint : path, optional
-            Folder for finished draws; those that the same call finished earlier are used.
+            Folder for finished draws; draws that the same call finished earlier are reused.
         occurrences : ndarray of int64, shape (n_rows,), optional
-            How many rows equal to each come before it, where these rows are part of a larger
-            table.
+            How many equal rows come before each row, if these rows are part of a larger table.
         """
         given, survey = survey.table, self.reopened(engine, survey)
         table = survey.table
@@ -97,8 +96,7 @@ class Gates:
             keep = FinishedDraws(Path(checkpoint), self._key(engine, keys, n_draws))
         cells, record = self._impute(engine, given, table, n_draws, progress, events, keys, keep)
         if isinstance(keep, FinishedDraws) and keep.found:
-            detail = "kept from an earlier start: " + ", ".join(keep.found)
-            events.add("impute", "resumed", detail=detail)
+            events.add("finished_draws_reused", draws=keep.found)
         return survey, cells, record
 
     def _impute(
@@ -112,30 +110,27 @@ class Gates:
         keys: NDArray[np.int64],
         keep: Keep,
     ) -> tuple[ImputedCells, RoutingRecord | None]:
-        """Impute a table by the policy; ``given`` has the states before any were reopened."""
+        """Impute a table with the policy; ``given`` has the states before any were reopened."""
         if self.rules is None or self.policy == "keep":
             cells = engine.impute(table, n_draws, progress, events, keys=keys, keep=keep)
             if self.rules is None:
                 if table.states.skipped.any() and self.policy == "follow":
-                    detail = "there are no rules to say where a drawn answer leads"
-                    events.add("routing", "states kept as given", detail=detail)
+                    events.add("states_kept_as_given")
                 return cells, None
             open_cells = find_unresolved(table, self.rules, engine.fillable)
             gates, followers = int(open_cells.gates.sum()), int(open_cells.followers.sum())
             if gates:
-                detail = f"{gates} missing gates, {followers} cells hang on them, all imputed"
-                events.add("routing", "states kept in spite of drawn gates", detail=detail)
+                events.add("states_kept_despite_drawn_gates", gates=gates, followers=followers)
             return cells, RoutingRecord("keep", gates, followers)
         models = self.models
         if models is None or not models.fits(self.rules, table):
             models = RouteModels.fit(given, self.rules)
-            detail = "the model was fitted without these rules"
-            events.add("routing", "routes learned from the rows at hand", detail=detail)
+            events.add("routes_learned_from_rows_at_hand")
         follower = GateFollowingImputer(engine, self.rules, models)
         return follower.impute(table, n_draws, progress, events, keys=keys, keep=keep)
 
     def _key(self, engine: Engine, keys: NDArray[np.int64], n_draws: int) -> str:
-        """Identify what draws depend on: the fitted model, the rows, the rules and the policy."""
+        """Return a hash of everything that draws depend on: model, rows, rules and policy."""
         rules = ""
         if self.rules is not None:
             from tabsoda.skips.rule_files import dump_rules
@@ -144,7 +139,7 @@ class Gates:
         return digest(engine.fingerprint(), keys.tobytes(), str(n_draws), self.policy, rules)
 
     def reopened(self, engine: Engine, survey: Survey) -> Survey:
-        """Return the survey as it is imputed: what only drawn gates can settle is missing again."""
+        """Return the survey with cells missing again whose skip depends on a drawn gate."""
         if self.rules is None or self.policy == "keep" or survey.known_skips is None:
             return survey
         fillable = engine.fillable

@@ -1,4 +1,4 @@
-"""What routes are predicted from: answers as standardised numbers, silence as the average."""
+"""Features from which routes are predicted: standardised answers, 0 where there is none."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tabsoda.routing.routes import GateRoutes
 from tabsoda.states.cell_states import CellState
 from tabsoda.table import CodedTable
 
-# A level that fewer people chose predicts nothing that could be learned.
+# Levels chosen by fewer respondents are too rare to estimate an effect.
 _LEAST_ANSWERS = 10
-# Numbers further out than this, in standard deviations, count as this far.
+# Standardised numbers are clipped at this many standard deviations.
 _FAR = 3.0
 
 
 class Feature(IntEnum):
-    """What a feature says of its column."""
+    """What a feature encodes about its column."""
 
     NUMBER = 0
     LEVEL = 1
@@ -31,15 +31,15 @@ class Feature(IntEnum):
 class Predictors:
     """Columns as p features; arrays of shape (p,).
 
-    A cell that holds no answer is 0 in all its features, the average of those who answered. Only
-    for gates is a skip told apart, as one route among others.
+    A cell without an answer is 0 in all its features, the average of the answered cells. Only for
+    gates is a skip distinguished, as one of the routes.
 
     Attributes
     ----------
     source : ndarray of int64
         Position of the column.
     kind : ndarray of int64
-        Of :class:`Feature`.
+        Values of :class:`Feature`.
     which : ndarray of int64
         The level or route that the feature stands for.
     mean, scale : ndarray of float64
@@ -74,7 +74,7 @@ class Predictors:
             if known.any() and value[known].std() > 0:
                 mean[feature], scale[feature] = value[known].mean(), value[known].std()
             else:
-                # Constant: centred, it says nothing.
+                # A constant feature carries no information.
                 mean[feature] = value[known].mean() if known.any() else 0.0
         return plain
 
@@ -87,7 +87,7 @@ class Predictors:
             result[known, feature] = scaled.clip(-_FAR, _FAR)
         return result
 
-    def settle(
+    def set_routes(
         self,
         features: NDArray[np.float32],
         rows: NDArray[np.int64],

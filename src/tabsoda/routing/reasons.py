@@ -1,8 +1,9 @@
-"""Whether a follower was asked because of a refusal, or because of the answer behind it.
+"""Whether a follower was asked because its gate was refused, or because of the true answer.
 
-Somebody who refuses a gate, or does not know, is led on by that: nobody knows the answer. Whether
-the follower was asked then says nothing of the answer. Only where some refusers were asked and
-others were not was something else at work, and the answer can be told from the follower.
+If a gate is refused or answered with "don't know", the questionnaire routes by that, because the
+answer is unknown. Whether the follower was asked then carries no information about the answer. Only
+if some refusers were asked and others were not, something else decided, and the follower is
+informative about the answer.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tabsoda.skips.screening import wilson_upper
 from tabsoda.states.cell_states import CellState, CellStates, reason_code
 
 Mask = NDArray[np.bool_]
-# Respondents who go against "all were asked" or "nobody was": as many as this are exceptions.
+# Share of exceptions allowed to "all were asked" or "nobody was asked".
 _FEW = 0.05
 
 
@@ -34,7 +35,7 @@ class ReasonRouting:
     ----------
     by_answer : ndarray of int64, shape (n, 3)
         The exceptions: gate, follower and reason code for which the data show that some refusers
-        were asked and others were not. Positions are those in the table.
+        were asked and others were not. Gates and followers are positions in the table.
 
     Examples
     --------
@@ -42,9 +43,9 @@ class ReasonRouting:
     >>> refused = np.array([[reason_code(Reason.REFUSED), 0]], dtype=np.uint8)
     >>> answered = np.array([[False, True]])
     >>> states = CellStates.from_masks(answered, np.zeros((1, 2), bool), ("a", "b"), refused)
-    >>> ReasonRouting().says_nothing(states, 0, [1]).tolist()
+    >>> ReasonRouting().uninformative(states, 0, [1]).tolist()
     [[True]]
-    >>> ReasonRouting(np.array([[0, 1, refused[0, 0]]])).says_nothing(states, 0, [1]).tolist()
+    >>> ReasonRouting(np.array([[0, 1, refused[0, 0]]])).uninformative(states, 0, [1]).tolist()
     [[False]]
     """
 
@@ -61,17 +62,17 @@ class ReasonRouting:
     ) -> ReasonRouting:
         """Find the exceptions.
 
-        A follower of refusers is compared with itself where nothing leads past it, because some of
-        those who are asked give no answer and no reason.
+        The share of refusers who were asked is compared with that of respondents for whom nothing
+        skips the follower, because some of those who are asked give no answer and no reason.
 
         Parameters
         ----------
         states : CellStates
         asked, undecided, led_past : ndarray of bool, shape (n_rows, n_columns)
-            Cells whose question was asked; cells that a missing gate may lead past; cells that
-            known answers lead past.
+            Cells whose question was asked; cells that a missing gate may skip; cells that known
+            answers skip.
         below : mapping of int to sequence of int
-            The followers of each gate, near and far.
+            The direct and indirect followers of each gate.
         """
         found = []
         for gate, targets in below.items():
@@ -86,8 +87,8 @@ class ReasonRouting:
                         found.append((gate, target, code))
         return cls(np.array(found, dtype=np.int64).reshape(-1, 3))
 
-    def says_nothing(self, states: CellStates, gate: int, targets: Sequence[int]) -> Mask:
-        """Return where followers say nothing of a missing gate, shape (n_rows, n_targets)."""
+    def uninformative(self, states: CellStates, gate: int, targets: Sequence[int]) -> Mask:
+        """Return where followers are not informative about a gate, shape (n_rows, n_targets)."""
         result = np.zeros((states.shape[0], len(targets)), dtype=bool)
         for code in map(reason_code, ASKED_REASONS):
             declined = _missing_because(states, gate, code)
@@ -96,26 +97,26 @@ class ReasonRouting:
         return result
 
     def free_cells(self, states: CellStates, below: Mapping[int, Sequence[int]]) -> Mask:
-        """Return the cells that say nothing of one of their gates, shape (n_rows, n_columns)."""
+        """Return the cells not informative about one of their gates, shape (n_rows, n_columns)."""
         free = np.zeros(states.shape, dtype=bool)
         for gate, targets in below.items():
-            free[:, list(targets)] |= self.says_nothing(states, gate, targets)
+            free[:, list(targets)] |= self.uninformative(states, gate, targets)
         return free
 
     def exceptions(self, gate: int, code: int) -> NDArray[np.int64]:
-        """Return the followers that tell the answer of a gate missing for a reason."""
+        """Return the followers that are informative about a gate missing for this reason."""
         rows = (self.by_answer[:, 0] == gate) & (self.by_answer[:, 2] == code)
         return self.by_answer[rows, 1]
 
 
 def _missing_because(states: CellStates, position: int, code: int) -> Mask:
-    """Return where a column is missing for a reason, shape (n_rows,)."""
+    """Return where a column is missing for this reason, shape (n_rows,)."""
     missing = states.states[:, position] == CellState.MISSING
     return missing & (states.reasons[:, position] == code)
 
 
 def _differ(asked: Mask, otherwise: Mask) -> bool:
-    """Whether refusers were treated differently: neither (nearly) all asked nor (nearly) none."""
+    """Return whether refusers were treated differently: neither nearly all nor none were asked."""
     n, n_asked = asked.size, int(asked.sum())
     usual = float(otherwise.mean()) if otherwise.size else 1.0
     nearly_all = wilson_upper(n_asked, n) >= (1 - _FEW) * usual

@@ -1,4 +1,4 @@
-"""What following the rules did to an imputation, in numbers."""
+"""Counts of what following the rules did to an imputation."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ Kind = Literal["skipped", "ruled_out", "kept"]
 
 @dataclass(frozen=True)
 class RoutingRecord:
-    """How missing gates and their followers were settled; ``Imputations.routing``.
+    """Counts of missing gates and their followers; ``Imputations.routing``.
 
     Attributes
     ----------
     policy : {"follow", "keep"}
     gates : int
-        Missing cells of gates on which something hung.
+        Missing gates with followers.
     followers : int
-        Missing cells that hung on them: skipped in some draws, imputed in others.
+        Missing cells that depend on them: skipped in some draws, imputed in others.
     withheld : int
-        Missing cells of respondents who were not there, which known answers lead past.
+        Missing cells of absent respondents that known answers skip.
     skipped : tuple of int
-        Cells settled as skipped in each draw.
+        Cells skipped because of drawn gates, in each draw.
     skipped_in_point : int
         The same for the point estimate.
     counts : dict of (str, str) to int
-        By rule and kind, summed over the draws: ``"skipped"`` cells that the rule led past;
+        By rule and kind, summed over the draws: ``"skipped"`` cells that the rule skipped;
         ``"ruled_out"`` gates that could not take an answer because the question had been asked;
-        ``"kept"`` answers that the drawn gate leads past, kept because the question was asked
-        after the gate had been refused.
+        ``"kept"`` answers to questions that the drawn gate skips, kept because the question was
+        asked after the gate had been refused.
     left_missing : dict of (str, str) to int
-        Cells that were not imputed, by column and rule: gates every answer of which leads past a
-        question that was asked, and refusals of questions that known answers lead past. They are
+        Cells that were not imputed, by column and rule: gates of which every answer skips a
+        question that was asked, and refusals of questions that known answers skip. They are
         missing in every completed table.
 
     Examples
@@ -64,11 +64,11 @@ class RoutingRecord:
 
     @property
     def mean_skipped(self) -> float:
-        """Cells settled as skipped, on average over the draws."""
+        """Cells skipped because of drawn gates, on average over the draws."""
         return sum(self.skipped) / len(self.skipped) if self.skipped else 0.0
 
     def total(self, kind: Kind) -> int:
-        """Return a count over all rules."""
+        """Return the total of one kind over all rules."""
         return sum(count for (_, found), count in self.counts.items() if found == kind)
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class RoutingRecord:
 
     @classmethod
     def together(cls, records: Iterable[RoutingRecord]) -> RoutingRecord:
-        """Return the record of several parts of a table, imputed by one policy.
+        """Return the combined record of several parts of a table, imputed with one policy.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class RoutingRecord:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> RoutingRecord:
-        """Read what :meth:`to_dict` gave."""
+        """Read a record from :meth:`to_dict`."""
         return cls(
             content["policy"],
             content["gates"],
@@ -122,7 +122,7 @@ class RoutingRecord:
             tuple(content["skipped"]),
             content["skipped_in_point"],
             _paired(content["by_rule"]),
-            # Results of earlier versions do not have it.
+            # Absent in results of earlier versions.
             _paired(content.get("left_missing", {})),
         )
 

@@ -1,8 +1,8 @@
-"""How probable each route of a gate is, from the answers that do not hang on it.
+"""Probabilities of the routes of a gate, given the answers that do not depend on it.
 
-The engine is told which cells are skipped, so that a missing gate whose followers stand as
-missing looks to it like one that was answered with "yes". Who is led past is therefore predicted
-here, by penalised logistic regressions that see neither the followers nor their states.
+The engine sees which cells are skipped, so a missing gate whose followers are missing (not skipped)
+would look like a gate answered with "yes". Routes are therefore predicted here, by penalised
+logistic regressions that see neither the followers nor their states.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.table import CodedTable
 
-# Strength of the data against the penalty; features are standardised.
+# Inverse strength of the penalty; features are standardised.
 _INVERSE_PENALTY = 0.05
-# More rows make the probabilities no better, but the fit longer.
+# More rows do not improve the probabilities but take longer.
 _MOST_ROWS = 20_000
-# Log odds of a route that nobody took: never drawn unless every other one is ruled out.
+# Log odds of a route that nobody took: drawn only if every other route is ruled out.
 _NEVER = -30.0
 
 
 @dataclass(frozen=True, eq=False)
 class RouteModels:
-    """One regression for each gate.
+    """One regression per gate.
 
     Attributes
     ----------
     predictors : Predictors
     gate, route : ndarray of int64, shape (n_outcomes,)
-        Which gate and route each row of coefficients is about.
+        The gate and the route of each row of coefficients.
     coefficients : ndarray of float64, shape (n_outcomes, p + 1)
-        The last one is the constant.
+        The last one is the intercept.
     observed : ndarray of float64, shape (n_outcomes, 2)
-        The smallest and the largest number that was given on the route; NaN where there is none.
+        The smallest and the largest number observed on the route; NaN if there is none.
     partition : ndarray of float64
-        What routes the gates had, and what hung on them; see :meth:`fits`.
+        The routes and followers of the gates, as numbers; see :meth:`fits`.
     reasons : ReasonRouting
         Which followers were asked because of a refusal.
     """
@@ -62,7 +62,7 @@ class RouteModels:
 
     @classmethod
     def fit(cls, table: CodedTable, rules: RuleSet) -> RouteModels:
-        """Learn from the rows in which a gate is answered; the order of rows does not matter.
+        """Fit to the rows in which a gate is answered; the order of rows does not matter.
 
         Parameters
         ----------
@@ -98,18 +98,18 @@ class RouteModels:
         )
 
     def fits(self, rules: RuleSet, table: CodedTable) -> bool:
-        """Whether these regressions are about the routes that the rules define."""
+        """Return whether these regressions were fitted to the routes of these rules."""
         return np.array_equal(self.partition, _partition(rules, table))
 
     def probabilities(self, features: NDArray[np.float32], position: int) -> NDArray[np.float64]:
-        """Return how probable the routes of the gate at a position are; (n_rows, n_routes)."""
+        """Return the probabilities of the routes of the gate at a position; (n_rows, n_routes)."""
         mine = self.coefficients[self.gate == position]
         odds = features @ mine[:, :-1].T + mine[:, -1]
         odds = np.exp(odds - odds.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def observed_at(self, position: int) -> NDArray[np.float64]:
-        """Return what numbers were given on each route of a gate; (n_routes, 2)."""
+        """Return the range of the numbers observed on each route of a gate; (n_routes, 2)."""
         return self.observed[self.gate == position]
 
     def save(self, path: Path) -> None:
@@ -134,7 +134,7 @@ class RouteModels:
 
     @classmethod
     def load(cls, path: Path) -> RouteModels:
-        """Read what :meth:`save` wrote."""
+        """Read a file of :meth:`save`."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -149,14 +149,14 @@ class RouteModels:
                 parts["coefficients"],
                 parts["observed"],
                 parts["partition"],
-                # Models of earlier versions know no exceptions.
+                # Models of earlier versions have no exceptions.
                 ReasonRouting(parts["by_answer"]) if "by_answer" in parts else ReasonRouting(),
             )
         except (OSError, KeyError, SafetensorError) as error:
             raise InputError(
                 f"The model file '{path}' cannot be read",
                 found=f"{type(error).__name__}: {error}",
-                expected="a model as save writes it",
+                expected="a model written by save",
                 next_step="Save the model again, or fit it again",
             ) from error
 
@@ -167,31 +167,31 @@ def _regression(
     n_routes: int,
     allowed: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Return coefficients and constant of every route, shape (n_routes, p + 1)."""
+    """Return coefficients and intercept of every route, shape (n_routes, p + 1)."""
     from sklearn.linear_model import LogisticRegression
 
     result = np.zeros((n_routes, features.shape[1] + 1))
     answered = taken >= 0
     seen = np.unique(taken[answered])
-    # Where nothing predicts, the shares themselves.
+    # Without features, the intercepts give the observed shares.
     result[:, -1] = _NEVER
     result[seen, -1] = np.log(np.bincount(taken[answered])[seen])
     if seen.size < 2 or not allowed.any():
         return result
-    # Loose, because probabilities of a per cent more or less are not what imputations turn on.
+    # A loose tolerance: imputations do not depend on a per cent of probability.
     model = LogisticRegression(C=_INVERSE_PENALTY, tol=1e-3, max_iter=300)
     model.fit(features[answered][:, allowed].astype(np.float64), taken[answered])
     weights = np.zeros((seen.size, features.shape[1] + 1))
     places = np.append(np.flatnonzero(allowed), features.shape[1])
     fitted = np.column_stack([model.coef_, model.intercept_])
-    # Two routes share one row of coefficients, the odds of the second against the first.
+    # Two routes have one row of coefficients: the log odds of the second against the first.
     weights[1 if seen.size == 2 else slice(None), places] = fitted
     result[seen] = weights
     return result
 
 
 def _reason_routing(rules: RuleSet, table: CodedTable) -> ReasonRouting:
-    """Find the followers from which the answer of a refuser can be told."""
+    """Find the followers that are informative about the answer of a refuser."""
     open_cells = find_unresolved(table, rules, np.ones(table.shape[1], dtype=bool))
     return ReasonRouting.learn(
         table.states,
@@ -203,7 +203,7 @@ def _reason_routing(rules: RuleSet, table: CodedTable) -> ReasonRouting:
 
 
 def _partition(rules: RuleSet, table: CodedTable) -> NDArray[np.float64]:
-    """Return as numbers what the regressions depend on: routes, and what hangs on which gate."""
+    """Return the routes and followers of the gates as numbers: what the regressions depend on."""
     routes: dict[int, GateRoutes] = gate_routes(rules, table)
     below = descendants(rules, table)
     parts: list[NDArray[np.float64]] = []

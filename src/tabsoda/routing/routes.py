@@ -1,4 +1,4 @@
-"""The routes of a gate: answers that all rules treat alike."""
+"""The routes of a gate: groups of answers that all rules treat alike."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class GateRoutes:
-    """One gate's answers, sorted by where they lead.
+    """One gate's answers, grouped by the followers they skip.
 
     Attributes
     ----------
     column : Column
     edges : ndarray of float64, shape (n_edges,)
-        Bounds that rules put on a number, ascending; empty for levels.
+        Bounds in the rules' conditions on a number, ascending; empty for levels.
     route_of_level : ndarray of int64, shape (n_levels,)
         The route of every level; empty for numbers.
     examples : ndarray of float64, shape (n_routes,)
@@ -47,13 +47,13 @@ class GateRoutes:
 
     @classmethod
     def of(cls, column: Column, conditions: list[Condition]) -> GateRoutes:
-        """Sort the answers of a column by which of the conditions they fulfil."""
+        """Group the answers of a column by the conditions they fulfil."""
         if column.is_categorical:
             edges, answers = np.empty(0), np.arange(column.n_levels, dtype=np.float64)
         else:
             bounds = {b for c in conditions for b in (c.above, c.up_to) if b is not None}
             edges = np.array(sorted(bounds), dtype=np.float64)
-            # An answer on an edge belongs below it: conditions read above < answer <= up_to.
+            # An answer on an edge belongs below it: conditions are above < answer <= up_to.
             answers = np.append(edges, _next_whole(edges[-1])) if edges.size else np.zeros(1)
         if not column.is_categorical:
             return cls(column, edges, np.empty(0, dtype=np.int64), answers)
@@ -61,7 +61,7 @@ class GateRoutes:
         nothing_missing = np.zeros_like(states)
         held = [c.holds_for(column, answers, states, nothing_missing) for c in conditions]
         patterns = np.column_stack(held) if held else np.zeros((answers.size, 1), dtype=bool)
-        # In order of appearance, so that routes do not depend on how rules are ordered.
+        # In order of appearance, so that routes do not depend on the order of the rules.
         _, first, inverse = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))
         return cls(column, edges, rank[inverse.ravel()].astype(np.int64), answers[np.sort(first)])
@@ -72,7 +72,7 @@ class GateRoutes:
         return self.examples.size
 
     def of_values(self, values: Values) -> NDArray[np.int64]:
-        """Return the route of each answer, shape (n,); -1 where there is none."""
+        """Return the route of each answer, shape (n,); -1 where there is no answer."""
         known = ~np.isnan(values)
         routes = np.full(values.shape, -1, dtype=np.int64)
         if self.column.is_categorical:
@@ -82,7 +82,7 @@ class GateRoutes:
         return routes
 
     def only_answer(self) -> Values:
-        """Return the answer of each route that has just one, NaN for the others; (n_routes,)."""
+        """Return the answer of each route with only one answer, NaN for the others; (n_routes,)."""
         if not self.column.is_categorical:
             return np.full(self.n_routes, np.nan)
         counts = np.bincount(self.route_of_level, minlength=self.n_routes)
@@ -102,10 +102,10 @@ class GateRoutes:
         return found
 
     def nearest(self, values: Values, routes: NDArray[np.int64], observed: Values) -> Values:
-        """Return the number nearest to each value that lies on the route asked for.
+        """Return the number on the given route that is nearest to each value.
 
-        One that somebody gave, if anybody did. Otherwise whole where a whole number lies on the
-        route: just above a bound comes the next one.
+        It lies within the observed numbers of the route, if there are any. Otherwise it is a whole
+        number if the route contains one.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class GateRoutes:
         lower = np.append(-np.inf, self.edges)[routes]
         upper = np.append(self.edges, np.inf)[routes]
         whole, middle = _next_whole(lower), (lower + upper) / 2
-        # Between neighbouring floats there is no middle; the upper one is on the route.
+        # Adjacent floats have no midpoint; the upper one is on the route.
         above = np.where(whole <= upper, whole, np.where(middle > lower, middle, upper))
         smallest, largest = observed[routes].T
         first = np.where(np.isnan(smallest), above, smallest)
@@ -135,7 +135,7 @@ class GateRoutes:
 
 
 def _next_whole(bound: Any) -> Any:
-    """Return the whole number above a bound; the next float where they are further apart than 1."""
+    """Return the next whole number above a bound; the next float if floats are sparser."""
     return np.maximum(np.floor(bound) + 1, np.nextafter(bound, np.inf))
 
 
@@ -154,10 +154,10 @@ def gate_routes(rules: RuleSet, table: CodedTable) -> dict[int, GateRoutes]:
 
 
 def descendants(rules: RuleSet, table: CodedTable) -> dict[int, frozenset[int]]:
-    """Return, for every gate, the positions of all columns that hang on it, near or far."""
+    """Return, for every gate, the positions of all its direct and indirect followers."""
     place = {name: position for position, name in enumerate(table.names)}
     below: dict[int, set[int]] = {}
-    # From the last target to the first: what hangs on a target is known before its gates come.
+    # From the last target to the first: the followers of a target are known before its gates.
     for rule in reversed(rules.active):
         target = place[rule.target]
         for name in rule.gates:
@@ -166,7 +166,7 @@ def descendants(rules: RuleSet, table: CodedTable) -> dict[int, frozenset[int]]:
 
 
 def sorted_descendants(rules: RuleSet, table: CodedTable) -> dict[int, list[int]]:
-    """Return what hangs on every gate in questionnaire order, whatever the order of the table."""
+    """Return the followers of every gate in questionnaire order."""
     order = [
         table.names.index(column.name) for column in rules.columns if column.name in table.names
     ]

@@ -1,4 +1,4 @@
-"""Which missing cells stay missing, because nothing put there agrees with what was answered."""
+"""Which missing cells stay missing, because every value would contradict the answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class Imputable:
     """Which cells are imputed and which are not.
 
     Attributes
@@ -27,14 +27,14 @@ class Kept:
     filled : ndarray of bool, shape (n_rows, n_columns)
         Cells that are imputed where they are missing.
     left : Counter of (column, rule)
-        Cells that stay missing, by a rule that any answer would break.
+        Cells that stay missing, by column and a rule that every answer would break.
     """
 
     filled: Mask
     left: Counter[tuple[str, str]]
 
 
-def find_kept(
+def find_imputable(
     table: CodedTable,
     rules: RuleSet,
     models: RouteModels,
@@ -43,12 +43,12 @@ def find_kept(
     n_draws: int,
     seed: int,
     keys: NDArray[np.int64],
-) -> Kept:
+) -> Imputable:
     """Find the cells that no draw and no point estimate could fill without breaking a rule.
 
-    A gate is left where every answer leads past a question that was asked; so is a refusal of a
-    question that known answers lead past. A gate left missing may free or bind what comes after
-    it, so the rows concerned are settled anew, until nothing is left to leave.
+    A gate stays missing if every answer skips a question that was asked; so does a refusal of a
+    question that known answers skip. A gate that stays missing changes what later gates can do, so
+    the rows concerned are sampled again until no further cell has to stay missing.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def find_kept(
     models : RouteModels
     fillable : ndarray of bool, shape (n_columns,)
     n_draws, seed, keys
-        Of the draws that will be made, which are settled here as they will be there.
+        As for the draws that will be made, so that the same routes are sampled here.
     """
     filled = np.broadcast_to(fillable, table.shape).copy()
     left: Counter[tuple[str, str]] = Counter()
@@ -67,12 +67,12 @@ def find_kept(
     while rows.size:
         part = table.rows(rows)
         unresolved = find_unresolved(part, rules, filled[rows], models.reasons)
-        told = np.argwhere(unresolved.contradicted)
+        contradictions = np.argwhere(unresolved.contradicted)
         leave = {
             (int(row), int(position)): active[unresolved.contradicted[row, position] - 1]
-            for row, position in told
+            for row, position in contradictions
         }
-        # Only a question that was asked can stand in the way of a gate.
+        # Only a question that was asked can rule out answers of a gate.
         concerned = unresolved.contested.any(axis=1) & ~unresolved.contradicted.any(axis=1)
         at = np.flatnonzero(concerned)
         sampler = RouteSampler(
@@ -80,11 +80,11 @@ def find_kept(
         )
         for number in range(n_draws + 1) if at.size else ():
             noise = by_noise(seed, number, keys[rows[at]], table.shape[1])
-            settled = sampler.settle(noise if number else most_probable)
-            for (row, position), rule in settled.stuck.items():
+            sampled = sampler.sample(noise if number else most_probable)
+            for (row, position), rule in sampled.stuck.items():
                 leave.setdefault((int(at[row]), position), rule)
         for (row, position), rule in leave.items():
             filled[rows[row], position] = False
             left[table.names[position], rule] += 1
         rows = rows[sorted({row for row, _ in leave})]
-    return Kept(filled, left)
+    return Imputable(filled, left)

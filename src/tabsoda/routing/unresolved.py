@@ -1,4 +1,4 @@
-"""Which cells hang on gates that nobody answered: routing with three truth values."""
+"""Which cells depend on missing gates: the rules applied with three truth values."""
 
 from __future__ import annotations
 
@@ -22,28 +22,26 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Unresolved:
-    """What rules leave open in a table; arrays of shape (n_rows, n_columns).
+    """Cells that the rules leave undecided; arrays of shape (n_rows, n_columns).
 
     Attributes
     ----------
     followers : ndarray of bool
-        Missing cells that the missing answer of a gate may or may not lead past.
+        Missing cells that the missing answer of a gate may or may not skip.
     withheld : ndarray of bool
-        Missing cells that known answers lead past, left missing because the respondent was not
-        there.
+        Missing cells that known answers skip, left missing because the respondent was absent.
     contested : ndarray of bool
-        Cells that were asked, and which the missing answer of a gate could lead past.
+        Cells that were asked, and which the missing answer of a gate could skip.
     undecided : ndarray of bool
-        Cells, whatever they hold, that the missing answer of a gate could lead past.
+        Cells in any state that the missing answer of a gate could skip.
     led_past : ndarray of bool
-        Cells, whatever they hold, that known answers lead past.
+        Cells in any state that known answers skip.
     contradicted : ndarray of int64
-        Cells refused or answered with "don't know", which known answers lead past: any answer put
-        there would break a rule that nobody broke. Which one, counted from 1 among the active
-        rules; 0 elsewhere.
+        Cells refused or answered with "don't know", which known answers skip: an imputed answer
+        would break a rule. The number of that rule among the active rules, from 1; 0 elsewhere.
     gates : ndarray of bool
-        Missing cells on which a follower or a contested cell hangs, or a known skip that says
-        nothing of the answer.
+        Missing cells on which a follower or a contested cell depends, or a known skip that is not
+        informative about the answer.
     """
 
     followers: Mask
@@ -56,26 +54,26 @@ class Unresolved:
 
     @property
     def rows(self) -> Mask:
-        """The rows that differ between draws in what is skipped, or could; shape (n_rows,)."""
+        """The rows whose skips differ, or could differ, between draws; shape (n_rows,)."""
         return np.asarray((self.withheld | self.gates).any(axis=1))
 
     def of_rows(self, rows: NDArray[np.int64]) -> Unresolved:
-        """Return what is left open in some rows."""
+        """Return the same for some rows."""
         return Unresolved(*(getattr(self, part.name)[rows] for part in fields(self)))
 
 
 def find_unresolved(
     table: CodedTable, rules: RuleSet, fillable: Mask, after: ReasonRouting | None = None
 ) -> Unresolved:
-    """Follow the rules forward, keeping apart what is certain and what is possible.
+    """Apply the rules in questionnaire order, separating certain skips from possible ones.
 
     Parameters
     ----------
     table : CodedTable
-        With the rules applied, as :func:`reopened` leaves it.
+        With the rules applied, as :func:`reopened` returns it.
     rules : RuleSet
     fillable : ndarray of bool, shape (n_columns,) or (n_rows, n_columns)
-        Columns, or cells, that are imputed where they are missing; others stay blank.
+        Columns or cells that are imputed if they are missing; others stay blank.
     after : ReasonRouting, optional
         Which followers were asked because of a refusal. By default all followers of refusers.
 
@@ -126,14 +124,14 @@ def find_unresolved(
         led_past[:, target] |= fires
         may_be_led[:, target] |= may_fire
         undecided = may_fire & ~fires
-        # Refused after its gate was refused: it was asked, but no answer of the gate led there.
+        # Refused after its gate was refused: it was asked, but not because of the gate's answer.
         followers[:, target] |= undecided & (open_now | (free[:, target] & still))
         contested[:, target] |= undecided & asked[:, target]
         against = fires & asked[:, target] & unknown[:, target] & (contradicted[:, target] == 0)
         contradicted[against, target] = number
         for name in rule.gates:
             gate = place[name]
-            silent = after.says_nothing(table.states, gate, [target])[:, 0] & known[:, target]
+            silent = after.uninformative(table.states, gate, [target])[:, 0] & known[:, target]
             hangs = undecided & (open_now | asked[:, target] | silent)
             gates[:, gate] |= hangs & unknown[:, gate]
     followers &= states == CellState.MISSING
@@ -149,18 +147,18 @@ def holds_once_filled(
     reasons: NDArray[np.uint8],
     filled: Mask,
 ) -> Mask:
-    """Return where a condition holds as it reads once missing cells are imputed, shape (n_rows,).
+    """Return where a condition holds after missing cells are imputed, shape (n_rows,).
 
-    That a gate is blank or was refused is a reason to skip only where it stays so.
+    A blank or refused gate is a reason to skip only if it is not imputed.
 
     Parameters
     ----------
     condition : Condition
     gate : Column
     values, states, reasons : ndarray, shape (n_rows,)
-        Of the gate, as far as they are settled.
+        Values, states and reasons of the gate, as far as they are decided.
     filled : ndarray of bool, shape (n_rows,)
-        Where the gate is imputed if it is missing.
+        Where the gate would be imputed if missing.
     """
     held = condition.holds_for(gate, values, states, reasons)
     if not condition.asks_for_missing:
@@ -170,10 +168,10 @@ def holds_once_filled(
 
 
 def reopened(table: CodedTable, rules: RuleSet, fillable: Mask, known: Mask) -> CodedTable:
-    """Return the table without the skips that only the blank of a gate to be imputed explains.
+    """Return the table without skips whose only explanation is a gate that will be imputed.
 
-    Rules may fire on refusals, and those of the paper's screen on any blank. Once the gate is
-    imputed they do no longer.
+    Rules may fire on refusals, and those of the paper's screen on any blank. After the gate is
+    imputed, they no longer fire.
 
     Parameters
     ----------
@@ -193,7 +191,7 @@ def reopened(table: CodedTable, rules: RuleSet, fillable: Mask, known: Mask) -> 
 
 
 def count_unresolved(table: CodedTable, rules: RuleSet | None, fillable: Mask) -> NDArray[np.int64]:
-    """Return how many missing cells of each column hang on a missing gate, shape (n_columns,)."""
+    """Return how many missing cells of each column depend on a missing gate, shape (n_columns,)."""
     if rules is None:
         return np.zeros(table.shape[1], dtype=np.int64)
     return np.asarray(find_unresolved(table, rules, fillable).followers.sum(axis=0))

@@ -1,4 +1,4 @@
-"""Beyond one machine's memory or one process: shards of rows, and training side by side.
+"""Tables larger than memory: imputing in shards of rows, and training in several processes.
 
 Input: a Parquet file of any length. Output: sharded tables, the same imputations as from one call.
 """

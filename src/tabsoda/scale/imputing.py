@@ -1,4 +1,4 @@
-"""``impute_shards``: fit on a sample of a file, then impute all of it, some rows at a time."""
+"""``impute_shards``: fit on a sample of a file, then impute all of it in shards."""
 
 from __future__ import annotations
 
@@ -55,39 +55,40 @@ def impute_shards(
 ) -> dict[str, Any]:
     """Impute a Parquet file that need not fit in memory.
 
-    The same imputations come out whatever the engine and the size of the shards, up to the last
-    bits of numbers. Interrupted, the same call goes on after the last finished shard.
+    The imputations do not depend on ``engine`` and ``shard_rows``, up to the last bits of numbers.
+    After an interruption, the same call continues after the last finished shard.
 
     Parameters
     ----------
     data : path
         A Parquet file.
     imputer : TabSODAImputer, dict of dict or None
-        A fitted one is used as it is. One that is not, or its ``settings``, is fitted on at most
-        ``fit_rows`` rows of the file. Without a description, those rows also tell what the columns
-        mean, and a value that they do not hold counts as ``unlisted``.
+        A fitted imputer is used directly. An unfitted one, or one made from ``settings`` given
+        as a dict, is fitted on at most ``fit_rows`` rows of the file. Without a description, the
+        meaning of the columns is also guessed from those rows, and values that do not occur in
+        them count as ``unlisted``.
     folder : path
-        Gets ``point``, ``point_median``, ``imputations/001``, ... and ``states``, each a folder of
-        Parquet files whose first column ``.id`` is the row in the file, from 1; ``model``,
-        ``record`` (for :func:`tabsoda.results.result_folder.load_result`) and
+        Contains ``point``, ``point_median``, ``imputations/001``, ... and ``states``, each a
+        folder of Parquet files whose first column ``.id`` is the row in the file, from 1;
+        ``model``, ``record`` (for :func:`tabsoda.results.result_folder.load_result`) and
         ``manifest.json``. A folder with a manifest is complete.
     m : int
-        Draws.
-    shard_rows : int
-        Rows in memory at a time, in each process.
-    fit_rows : int
-        Chosen by what they hold: neither the order of the file nor its shards change which.
+        Number of draws.
+        shard_rows : int
+            Rows in memory at a time, in each process.
+        fit_rows : int
+            Sampled by a hash of their content: independent of the order of the file and the shards.
     skip_mask : path, optional
         A Parquet file of booleans, row by row as the data.
     unlisted : {"error", "missing"}
         As in :func:`tabsoda.read_survey`.
     engine : {"local", "joblib", "ray"}
-        This process; processes of this machine; a Ray cluster, whose machines must all see the
-        paths.
+        Where shards run: this process; processes of this machine; a Ray cluster, whose machines
+        must all have access to the paths.
     jobs : int, optional
-        Shards at a time.
+        Number of shards at a time.
     force : bool
-        Overwrite what an earlier run left.
+        Overwrite the files of an earlier run.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
 
@@ -166,7 +167,7 @@ class _Run:
         for name, value, least in (("m", m, 0), ("fit_rows", fit_rows, 2)):
             if not isinstance(value, int | np.integer) or value < least:
                 raise InputError(
-                    f"The parameter {name} is not usable",
+                    f"The parameter {name} is invalid",
                     found=repr(value),
                     expected=f"a whole number, {least} or more",
                 )
@@ -189,7 +190,7 @@ class _Run:
         return cls(source, imputer, shards, inputs, identity, fit_rows, shard_rows)
 
     def claim(self, *, force: bool) -> None:
-        """Make the folder this run's own; what the same run left unfinished stays."""
+        """Claim the folder for this run; unfinished work of the same run is kept."""
         root = self.folder.root
         check_folder(root, list(self.inputs.values()), self.identity, force=force)
         if force:
@@ -201,7 +202,7 @@ class _Run:
         claim_folder(root, self.identity)
 
     def fit(self, progress: Progress | None) -> None:
-        """Fit where nobody did yet, and save the model where the shards' tasks find it."""
+        """Fit the imputer unless it is fitted, and save the model for the tasks of the shards."""
         from tabsoda.imputer import TabSODAImputer
 
         if self.folder.model.is_dir():
@@ -223,8 +224,8 @@ class _Run:
         unlisted = self.identity["unlisted"]
         survey = read_survey(frame, imputer.description, skip_mask=mask, unlisted=unlisted)
         if positions.size < self.source.n_rows:
-            detail = f"{positions.size:,} of {self.source.n_rows:,} rows, chosen by what they hold"
-            survey.events.add("train", "fitted on a sample of the rows", detail=detail)
+            n_rows = self.source.n_rows
+            survey.events.add("fitted_on_sample", rows=positions.size, of_rows=n_rows)
         survey = imputer.prepare(survey, progress=progress)
         rehearse(
             survey,
@@ -235,11 +236,11 @@ class _Run:
             n_rows=self.source.n_rows,
         )
         imputer.fit(survey, checkpoint=self.folder.checkpoint, progress=progress)
-        # Saved with the model, so that a run that goes on later still knows them.
+        # Saved with the model, so that a continued run still has them.
         imputer.engine_.events = imputer.events_
 
     def job(self, m: int, unlisted: str) -> ShardJob:
-        """Return what the shards' tasks need; paths are whole, as a worker may stand elsewhere."""
+        """Return the input of the tasks; paths are absolute, because workers may run elsewhere."""
         root = self.folder.root.resolve()
         mask = self.inputs.get("skip_mask")
         return ShardJob(
@@ -259,7 +260,7 @@ def _impute_all(
     finished = {shard.number: job.folder.finished(shard) for shard in shards}
     left = [shard for shard in shards if finished[shard.number] is None]
     if left:
-        # Equal rows are told apart by their order in the whole file.
+        # Equal rows are distinguished by their order in the whole file.
         hashes = np.concatenate([content_hashes(job, shard) for shard in shards])
         occurrences = count_occurrences(hashes)
         tasks = [(job, shard, occurrences[shard.start : shard.stop]) for shard in left]
@@ -276,7 +277,7 @@ def _impute_all(
 def _required(record: dict[str, Any] | None, shard: Shard) -> dict[str, Any]:
     if record is None:
         raise InputError(
-            f"The tables of shard {shard.number} are not in the folder",
+            f"The tables of shard {shard.number} are missing in the output folder",
             next_step="All machines must write to the same folder; run the same command again",
         )
     return record
@@ -285,7 +286,7 @@ def _required(record: dict[str, Any] | None, shard: Shard) -> dict[str, Any]:
 def _check_same_rows(data: ParquetRows, mask: ParquetRows) -> None:
     if mask.n_rows != data.n_rows:
         raise InputError(
-            f"The skip mask '{mask.path.name}' has another number of rows than the data",
+            f"The skip mask '{mask.path.name}' and the data have different numbers of rows",
             found=f"{mask.n_rows} rows",
             expected=f"{data.n_rows} rows, in the order of the data",
         )

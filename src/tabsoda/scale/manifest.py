@@ -1,4 +1,4 @@
-"""What a sharded run says of itself: counts and decisions, summed over its shards."""
+"""The manifest of a sharded run: counts and decisions, summed over its shards."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
+from tabsoda.event_texts import FIRST_OF_SHARDS, to_dicts_with_text
+from tabsoda.events import Event, EventLog
 from tabsoda.results.manifest import rounds_without_losses, run_manifest
 from tabsoda.results.record import RECORD_FORMAT
 from tabsoda.results.result_folder import SHARDS_FORMAT
@@ -25,17 +27,17 @@ def build_manifest(
     records: list[dict[str, Any]],
     seconds: float,
 ) -> dict[str, Any]:
-    """Put the records of all shards together.
+    """Combine the records of all shards.
 
     Parameters
     ----------
     options : dict
-        What made the run this run.
+        The options of the run.
     inputs : dict of str to InputFile
     imputer : TabSODAImputer
         Fitted.
     records : list of dict
-        One a shard.
+        One per shard.
     seconds : float
     """
     counts: Counter[str] = Counter()
@@ -58,19 +60,19 @@ def build_manifest(
             for record in records
         ],
         "routing": _routing(records),
-        "events": [*imputer.events_.to_dicts(), *merged_events(records)],
+        "events": to_dicts_with_text([*imputer.events_, *merged_events(records)]),
     }
 
 
 def write_shared_record(
     folder: Path, manifest: dict[str, Any], imputer: TabSODAImputer, questions: list[str]
 ) -> None:
-    """Write what the record of a result holds beside its tables, which the shards wrote.
+    """Write the parts of the record other than its tables, which the shards wrote.
 
     Parameters
     ----------
     folder : Path
-        Of the record.
+        Folder of the record.
     manifest : dict
     imputer : TabSODAImputer
     questions : list of str
@@ -100,25 +102,27 @@ def _routing(records: list[dict[str, Any]]) -> dict[str, Any] | None:
     return RoutingRecord.together(RoutingRecord.from_dict(one) for one in found).to_dict()
 
 
-def merged_events(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each decision once, with the detail of the first shard that took it.
+def merged_events(records: list[dict[str, Any]]) -> list[Event]:
+    """Return each decision once, with the counts of the first shard that took it.
 
     Examples
     --------
-    >>> event = {"stage": "impute", "decision": "clipped", "column": "age", "detail": "2 cells"}
-    >>> merged_events([{"events": [event]}, {"events": [event]}])[0]["detail"]
-    '2 cells; in the first of 2 shards'
+    >>> event = Event("answers_clipped_for_network", "age", {"answers": 2}).to_dict()
+    >>> [merged] = merged_events([{"events": [event]}, {"events": [event]}])
+    >>> dict(merged.counts)
+    {'answers': 2, 'first_of_shards': 2}
     """
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str | None, int], list[Event]] = {}
     for record in records:
-        for event in record["events"]:
-            key = (event["stage"], event["decision"], event["column"])
+        # A shard may take a decision twice, such as for two reasons of a missing gate.
+        times: Counter[tuple[str, str | None]] = Counter()
+        for event in EventLog.from_dicts(record["events"]):
+            times[event.kind, event.column] += 1
+            key = event.kind, event.column, times[event.kind, event.column]
             found.setdefault(key, []).append(event)
-    merged = []
-    for events in found.values():
-        first = dict(events[0])
-        if len(events) > 1:
-            shared = f"in the first of {len(events)} shards"
-            first["detail"] = f"{first['detail']}; {shared}" if first["detail"] else shared
-        merged.append(first)
-    return merged
+    return [
+        Event(kind, column, {**events[0].counts, FIRST_OF_SHARDS: len(events)})
+        if len(events) > 1
+        else events[0]
+        for (kind, column, _), events in found.items()
+    ]

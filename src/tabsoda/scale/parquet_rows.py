@@ -1,4 +1,4 @@
-"""A Parquet file read some rows at a time."""
+"""A Parquet file, read in parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabsoda.errors import InputError
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows ``start`` to ``stop`` of a file, without the last; numbered from 0."""
+    """Rows ``start`` (from 0) to ``stop`` (exclusive) of a file."""
 
     number: int
     start: int
@@ -23,7 +23,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """The rows of a file; only those asked for are in memory.
+    """The rows of a file; only requested rows are in memory.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class ParquetRows:
 
     @classmethod
     def open(cls, path: str | Path) -> ParquetRows:
-        """Look at a file without reading its rows."""
+        """Open a file without reading its rows."""
         path = Path(path)
         if path.suffix.lower() not in (".parquet", ".pq"):
             raise InputError(
                 f"The file '{path.name}' cannot be read in shards",
                 found=path.suffix or "no ending",
                 expected=".parquet",
-                next_step="Convert it to Parquet, or impute it in one go",
+                next_step="Convert it to Parquet, or impute it without shards",
             )
         if not path.is_file():
             raise InputError(f"The file '{path}' does not exist", next_step="Check its name")
@@ -54,14 +54,14 @@ class ParquetRows:
                 f"The file '{path.name}' cannot be read as Parquet",
                 found=next(iter(str(error).splitlines()), ""),
                 expected="a complete Parquet file",
-                next_step="It may be cut off or have the wrong ending; get it again",
+                next_step="It may be truncated or have the wrong ending; download or copy it again",
             ) from error
         if not n_rows:
-            raise InputError(f"The file '{path.name}' holds no rows", expected="at least one row")
+            raise InputError(f"The file '{path.name}' has no rows", expected="at least one row")
         return cls(path, n_rows)
 
     def shards(self, shard_rows: int) -> list[Shard]:
-        """Cut the file into shards of so many rows; the last may be shorter.
+        """Split the file into shards of this many rows; the last may be shorter.
 
         Examples
         --------
@@ -70,7 +70,7 @@ class ParquetRows:
         """
         if not isinstance(shard_rows, int | np.integer) or shard_rows < 1:
             raise InputError(
-                "The number of rows in a shard is not usable",
+                "The number of rows in a shard is invalid",
                 found=repr(shard_rows),
                 expected="a whole number, 1 or more",
             )
@@ -81,7 +81,7 @@ class ParquetRows:
         ]
 
     def read(self, shard: Shard) -> pl.DataFrame:
-        """Read one shard; row groups that have no part in it are not touched."""
+        """Read one shard; other row groups are not read."""
         length = shard.stop - shard.start
         return pl.scan_parquet(self.path, glob=False).slice(shard.start, length).collect()
 

@@ -1,4 +1,4 @@
-"""Which rows a model is fitted on where there are more than it needs."""
+"""Samples the rows that a model is fitted on."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tabsoda.scale.parquet_rows import ParquetRows
 def sample_positions(
     source: ParquetRows, count: int, shard_rows: int, seed: int
 ) -> NDArray[np.int64]:
-    """Choose rows by a hash of what they hold, so that neither their order nor shards matter.
+    """Sample rows by a hash of their content, independent of their order and of the shards.
 
-    Rows that are equal in every column have equal hashes; which of them is taken makes no
-    difference.
+    Rows that are equal in every column have equal hashes, so it does not matter which of them is
+    taken.
 
     Parameters
     ----------
     source : ParquetRows
     count : int
-        At most so many; all rows where there are no more.
+        Size of the sample; all rows if there are fewer.
     shard_rows : int
         Rows read at a time.
     seed : int
@@ -43,7 +43,7 @@ def sample_positions(
 
 
 def raw_hashes(frame: pl.DataFrame, seed: int) -> NDArray[np.uint64]:
-    """Hash each row of a frame as published; the same in every version and on every machine.
+    """Hash each row of a frame as published; the same on every machine.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def raw_hashes(frame: pl.DataFrame, seed: int) -> NDArray[np.uint64]:
     >>> bool(first != second)
     True
     """
-    # The order of the columns is the file's business, too.
+    # Sorted, so that the hashes do not depend on the order of the columns.
     columns = [_as_numbers(frame[name]) for name in sorted(frame.columns)]
     salt = numpy_generator(seed, "fit rows").integers(2**52)
     values = np.column_stack([np.full(frame.height, float(salt)), *columns])
@@ -59,7 +59,7 @@ def raw_hashes(frame: pl.DataFrame, seed: int) -> NDArray[np.uint64]:
 
 
 def _as_numbers(series: pl.Series) -> NDArray[np.float64]:
-    """Return numbers as they are and anything else as a number of 52 bits; NaN where null."""
+    """Return numbers unchanged and anything else as a 52-bit hash; NaN for null."""
     if series.dtype.is_numeric() or series.dtype == pl.Boolean:
         return series.cast(pl.Float64).to_numpy()
     texts = series.cast(pl.String)

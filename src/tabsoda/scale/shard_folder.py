@@ -1,4 +1,4 @@
-"""Where the shards of a result lie, and which of them are finished."""
+"""The folder of a result in shards, and which shards are finished."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabsoda.scale.parquet_rows import Shard
 if TYPE_CHECKING:
     import polars as pl
 
-# Gets the row of the file, from 1, as the long table of all draws has it.
+# Column with the row of the file, from 1, as in the long table of all draws.
 ROW_ID = ".id"
 
 
@@ -26,7 +26,7 @@ class ShardFolder:
     ----------
     root : Path
     checkpoint : Path
-        Holds the records of finished shards while the run lasts.
+        Contains the records of finished shards during the run.
     """
 
     root: Path
@@ -34,15 +34,15 @@ class ShardFolder:
 
     @property
     def model(self) -> Path:
-        """Where the fitted model is."""
+        """Folder of the fitted model."""
         return self.root / "model"
 
     def draws_of(self, shard: Shard) -> Path:
-        """Where finished draws of a shard are kept until its tables are written."""
+        """Folder for the finished draws of a shard until its tables are written."""
         return self.checkpoint / "draws" / f"{shard.number:05d}"
 
     def write(self, shard: Shard, tables: dict[str, pl.DataFrame], record: dict[str, Any]) -> None:
-        """Write a shard's tables, each in one step, and then that it is finished."""
+        """Write a shard's tables, each atomically, and then mark the shard as finished."""
         hashes = {}
         for name, table in tables.items():
             path = self.root / name / f"part-{shard.number:05d}.parquet"

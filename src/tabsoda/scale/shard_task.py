@@ -1,4 +1,4 @@
-"""One shard: read, impute, write. Runs in this process, in another one, or on another machine."""
+"""The task of one shard: read, impute, write, in this process or another one."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShardJob:
-    """What all shards of a run share; small enough to travel with every task.
+    """The common input of all shards of a run; small enough to send with every task.
 
     Attributes
     ----------
     data : Path
     skip_mask : Path or None
     folder : ShardFolder
-        Holds the fitted model.
+        Contains the fitted model.
     draws : int
     unlisted : str
     device : str
@@ -51,7 +51,7 @@ class ShardJob:
     device: str
 
     def survey(self, imputer: TabSODAImputer, shard: Shard) -> Survey:
-        """Read a shard as the imputer understands it, rules applied."""
+        """Read a shard with the imputer's description, and apply its rules."""
         from tabsoda.reading import read_survey
 
         frame = ParquetRows.open(self.data).read(shard)
@@ -61,7 +61,7 @@ class ShardJob:
 
 
 def content_hashes(job: ShardJob, shard: Shard) -> NDArray[np.uint64]:
-    """Hash the rows of a shard as they will be imputed, to count which are equal in the file."""
+    """Hash the rows of a shard as they will be imputed, to count equal rows in the file."""
     from tabsoda.routing.policy import Gates
 
     imputer = _loaded(job.folder.model, job.device)
@@ -73,17 +73,18 @@ def content_hashes(job: ShardJob, shard: Shard) -> NDArray[np.uint64]:
 def impute_shard(
     job: ShardJob, shard: Shard, occurrences: NDArray[np.int64]
 ) -> dict[str, Any] | TabSODAError:
-    """Impute a shard and write its tables; return its record, or what is wrong with its rows.
+    """Impute a shard and write its tables; return its record, or the error in its rows.
 
     Parameters
     ----------
     job : ShardJob
     shard : Shard
     occurrences : ndarray of int64, shape (n_rows,)
-        How many rows equal to each come before it in the whole file.
+        How many equal rows come before each row in the whole file.
     """
     try:
-        # Sums that threads share round differently on other machines; other shards use the cores.
+        # One thread: sums split over threads round differently on other machines, and other shards
+        # use the other cores.
         with worker_threads(1):
             imputer = _loaded(job.folder.model, job.device)
             survey = job.survey(imputer, shard)
@@ -96,11 +97,7 @@ def impute_shard(
                 )
             known = set(imputer.events_)
             record = _record(result, shard)
-            record["events"] = [
-                event
-                for event, one in zip(result.events.to_dicts(), result.events, strict=True)
-                if one not in known
-            ]
+            record["events"] = [one.to_dict() for one in result.events if one not in known]
             with writing_to(job.folder.root):
                 job.folder.write(shard, _tables(result, imputer, shard), record)
     except TabSODAError as error:
@@ -109,7 +106,7 @@ def impute_shard(
 
 
 def _loaded(model: Path, device: str) -> TabSODAImputer:
-    """Load the model once per process; again where another one took its place."""
+    """Load the model once per process; again if it was replaced."""
     return _loaded_once(model, device, (model / "model.safetensors").stat().st_mtime_ns)
 
 
@@ -134,9 +131,9 @@ def _tables(result: Imputations, imputer: TabSODAImputer, shard: Shard) -> dict[
 
 
 def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, Any]:
-    """Return the integer columns that may get broken numbers: Float64 in every shard, or in none.
+    """Return the integer columns that may get fractional numbers and become Float64.
 
-    Parts of one table must not differ in their types, whatever was imputed in them.
+    All shards of a table must have the same types.
     """
     if result.survey is None:
         return {}
@@ -161,10 +158,10 @@ def _record(result: Imputations, shard: Shard) -> dict[str, Any]:
 
 
 def check_row_id(names: list[str]) -> None:
-    """Raise where the file has a column of the row id's name."""
+    """Raise if a column of the file has the name of the row id."""
     if ROW_ID in names:
         raise InputError(
-            "has the name that the row's number gets in sharded tables",
+            "has a name that is reserved for the row number in sharded tables",
             column=ROW_ID,
-            next_step="Rename it",
+            next_step="Rename the column",
         )

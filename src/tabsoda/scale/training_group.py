@@ -1,4 +1,4 @@
-"""The processes that torchrun started, joined while a model is fitted."""
+"""Joins the processes that torchrun started, for a common fit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def training_group() -> Iterator[bool]:
-    """Join the processes that torchrun started, while the block runs; tell whether this is first.
+    """Join the processes that torchrun started, during the block; yield whether this is the first.
 
-    Every fit within the block shares its batches with the others: all processes must fit the same
-    tables in the same order, and end up with the same models. Outside torchrun nothing happens.
+    Fits in the block split their batches between the processes: all processes must fit the same
+    tables in the same order, and get the same models. Without torchrun, nothing happens.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def training_group() -> Iterator[bool]:
     distributed.init_process_group("nccl" if on_gpu else "gloo")
     try:
         yield distributed.get_rank() == 0
-        # Nobody leaves while the first still writes what the others may read.
+        # Wait until the first process has written the files that others may read.
         distributed.barrier()
     finally:
         distributed.destroy_process_group()

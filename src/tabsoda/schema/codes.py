@@ -1,4 +1,4 @@
-"""When two codes are the same: 1, 1.0 and "1" are, two different texts are not."""
+"""Compare codes: 1, 1.0 and "1" are the same code, two different texts are not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tabsoda.schema.column import Code
 
-# Texts that mean "nothing here" unless a description lists them.
+# Texts that mean an empty cell unless a description lists them.
 BLANK_WORDS = frozenset({"", ".", "na", "n/a", "#n/a", "nan", "null", "<na>", "__na__"})
 
 
@@ -33,7 +33,7 @@ def as_number(code: object) -> float | None:
     (-1.0, 7.0, None, None)
     """
     if isinstance(code, str) and "_" in code:
-        return None  # Python reads "1_0" as ten; a survey does not.
+        return None  # Python reads "1_0" as ten; in a survey it is text.
     try:
         number = float(code)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -69,7 +69,7 @@ def numeric_if_possible(code: Code) -> Code:
 class CodeBook:
     """Finds a value of the file among declared codes.
 
-    The same text wins; otherwise the same number, unless two declared texts spell that number.
+    An equal text has priority; otherwise an equal number, unless two declared texts spell it.
 
     Examples
     --------
@@ -96,11 +96,11 @@ class CodeBook:
             del self._number[number]
 
     def spells(self, value: object) -> bool:
-        """Whether a value of the file is a declared code to the letter."""
+        """Whether a value of the file is literally a declared code."""
         return isinstance(value, str) and value in self._exact
 
     def find(self, value: object) -> Code | None:
-        """Return the declared code that a value of the file is, or None."""
+        """Return the declared code that equals a value of the file, or None."""
         if isinstance(value, str) and value in self._exact:
             return self._exact[value]
         number = as_number(value)
@@ -110,7 +110,7 @@ class CodeBook:
 
 
 def match_keys(labels: Mapping[str, str], codes: Iterable[Code]) -> dict[Code, str]:
-    """Give labels keyed by text the codes they belong to; others become numbers where they can.
+    """Match labels keyed by text to their codes; other keys become numbers where possible.
 
     Examples
     --------

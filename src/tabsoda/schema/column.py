@@ -9,9 +9,9 @@ from enum import StrEnum
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import plain
 
-# The note of a guess begins with it.
+# The beginning of the note of a guess.
 GUESS = "guess: "
-# A code as it stands in the file: a number, a text, or a Stata letter such as ".a".
+# A code as it is in the file: a number, a text, or a Stata letter such as ".a".
 Code = int | float | str
 
 
@@ -26,9 +26,9 @@ class ColumnKind(StrEnum):
 class ColumnRole(StrEnum):
     """What a column is in the survey.
 
-    Only questions are mined, imputed and learned from. Columns of any other role come back as they
-    were and are never gates. ``IGNORE`` leaves a column alone without saying what it is: remarks,
-    interviewer numbers, timestamps.
+    Only questions are mined, imputed and used as predictors. Columns of any other role are returned
+    unchanged and are never gates. ``IGNORE`` is for other columns, such as remarks, interviewer
+    numbers and timestamps.
     """
 
     QUESTION = "question"
@@ -40,7 +40,7 @@ class ColumnRole(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a cell holds no answer."""
+    """Why a cell has no answer."""
 
     SKIP = "skip"
     REFUSED = "refused"
@@ -50,7 +50,7 @@ class Reason(StrEnum):
 
 
 class Confidence(StrEnum):
-    """How sure a guess is."""
+    """The confidence of a guess."""
 
     CERTAIN = "certain"
     LIKELY = "likely"
@@ -73,16 +73,16 @@ class Column:
     level_labels : mapping of Code to str
         The text of each answer, where known; may also label missing codes.
     special_codes : mapping of Code to Reason
-        Codes that are no answer, and why.
+        Codes that are not answers, and the reason each stands for.
     role : ColumnRole
     universe : str
-        Who was asked, in the codebook's words. Shown beside mined rules, never parsed.
+        Who was asked, in the codebook's words. Shown with mined rules, never parsed.
     note : str
-        Why the description says what it says: the reason of a guess, or the author's remark.
+        The reason for a guess, or the author's remark.
     confidence : Confidence or None
-        How sure the guess of the kind is; None where a person has given the kind.
+        The confidence of the guessed kind; None if a person gave the kind.
     guessed : str
-        What was guessed, and why, where a person has since given the kind or the role, such as
+        The guess and its reason, if a person has since given the kind or the role, such as
         ``"nominal: 3 different texts"``.
 
     Examples
@@ -121,7 +121,7 @@ class Column:
         both = [code for code in self.special_codes if str(plain(code)) in spelled]
         if both:
             raise InputError(
-                "lists a code both as an answer and as no answer",
+                "lists a code both as an answer and as a missing code",
                 column=self.name,
                 found=", ".join(repr(code) for code in sorted(both, key=str)),
                 expected="each code in one place",
@@ -141,7 +141,7 @@ class Column:
 
     @property
     def is_guess(self) -> bool:
-        """Whether kind and role are guesses that nobody has confirmed or corrected."""
+        """Whether kind and role are guesses that are neither confirmed nor corrected."""
         return self.note.startswith(GUESS)
 
     @property
@@ -155,7 +155,7 @@ class Column:
         return len(self.levels)
 
     def describe_level(self, level: Code) -> str:
-        """Write a level for people: the code and, where known, its label in quotes."""
+        """Return a level as text: the code and, if known, its label in quotes."""
         label = self.level_labels.get(level, "")
         code = f"{level:g}" if isinstance(level, float) else str(level)
         return f"{code} '{label}'" if label and label != code else code

@@ -1,4 +1,4 @@
-"""What a column holds: its distinct answers, how often each occurs, and its codes for no answer."""
+"""The content of a column: its distinct answers, their counts, and its missing codes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Content:
-    """The answers of a column, codes for no answer set aside.
+    """The answers of a column, without its missing codes.
 
     Attributes
     ----------
     answers : tuple of Code
-        Each distinct answer once: numbers by size, then texts by alphabet.
+        Each distinct answer once: numbers by size, then texts alphabetically.
     special : mapping of Code to Reason
     n_rows : int
     n_filled : int
@@ -38,7 +38,7 @@ class Content:
     counts : tuple of int
         How many rows hold each answer.
     has_clock_time : bool
-        Whether the dates come with a time of day.
+        Whether the dates include a time of day.
     """
 
     answers: tuple[Code, ...]
@@ -89,7 +89,7 @@ def content_of(
     counted = data.alias("value").drop_nulls().value_counts(name="n")
     distinct = counted["value"].to_list()
     letters = sorted({tag for tag in tags if tag is not None}) if tags is not None else []
-    # Only a few distinct values can be codes; a long list of measurements need not be searched.
+    # Codes are among few distinct values; a long list of measurements need not be searched.
     candidates = [*letters, *_candidates(distinct, hints)]
     special = special_codes(candidates, hints, texts_without_answer(distinct, hints))
     book = CodeBook(special)
@@ -118,7 +118,7 @@ def _candidates(distinct: list[object], hints: ColumnHints) -> list[object]:
 
 
 def sorted_codes(values: Iterable[Code]) -> tuple[Code, ...]:
-    """Sort numbers by size, then texts by alphabet; numbers written as texts by size, too."""
+    """Sort numbers, including those written as texts, by size, then other texts alphabetically."""
     return tuple(
         sorted(
             values, key=lambda v: ((n := as_number(v)) is None, n if n is not None else 0.0, str(v))

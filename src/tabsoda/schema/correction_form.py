@@ -1,4 +1,4 @@
-"""Corrections as they are written: in survey.toml, and after ``tabsoda inspect --set``."""
+"""Parse corrections from survey.toml and from ``tabsoda inspect --set``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMS = (
 
 
 class CorrectionForm(BaseModel):
-    """What ``[columns."PATTERN"]`` may hold."""
+    """The keys of ``[columns."PATTERN"]``."""
 
     model_config = ConfigDict(extra="forbid")
     kind: Literal["continuous", "nominal", "ordinal"] | None = None
@@ -42,7 +42,7 @@ class CorrectionForm(BaseModel):
     def correction(
         self, pattern: str, level_sets: Mapping[str, Codes], *, whole_file: bool = False
     ) -> Correction:
-        """Return the correction that is meant."""
+        """Return the correction for a pattern."""
         labels: dict[Code, str] = {}
         levels = self.levels
         if isinstance(levels, str):
@@ -63,10 +63,10 @@ class CorrectionForm(BaseModel):
 
 
 def named_levels(name: str, level_sets: Mapping[str, Codes], where: str) -> Codes:
-    """Return a level set by its name; ``where`` says which column asks for it."""
+    """Return a level set by its name; ``where`` names the column for error messages."""
     if name not in level_sets:
         raise InputError(
-            "asks for a level set that is not in the description",
+            "names a level set that is not in the description",
             column=where,
             found=repr(name),
             expected=", ".join(level_sets) or "a table [level_sets] with that name",
@@ -91,7 +91,7 @@ def _parse(text: str) -> Correction:
     found = _SETTING.match(text)
     if found is None:
         raise InputError(
-            "The correction is not understood",
+            "The correction cannot be parsed",
             found=text,
             expected=f"one of the forms {_FORMS}",
             next_step="Correct the text after --set",
@@ -113,7 +113,7 @@ def _parse(text: str) -> Correction:
         form = CorrectionForm.model_validate(content)
     except ValidationError as error:
         raise InputError(
-            "The correction has a value that is not known",
+            "The correction has an unknown value",
             found=text,
             expected=error.errors()[0]["msg"].removeprefix("Input should be "),
             next_step="Correct the text after --set",

@@ -1,8 +1,6 @@
-"""Corrections that many columns have in common, by patterns of their names.
+"""Corrections of many columns at once, by patterns of their names.
 
-Input: the top of a survey.toml, or ``inspect --set``. Output: columns with what is corrected.
-
-::
+In a survey.toml they are written as::
 
     blanks = "skip"
     missing = { -9 = "refused", -8 = "dont_know" }
@@ -27,20 +25,20 @@ from tabsoda.errors import InputError
 from tabsoda.schema.codes import CodeBook, as_number
 from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Reason
 
-# What stands in for a reason where a code is an answer after all.
+# Written instead of a reason where a code is an answer after all.
 ANSWER = "answer"
 # The code of an empty cell of any type.
 EMPTY_CELL = "."
-# In the note of a column, between what a person has set and for which columns.
+# In the note of a column, between the keys set by a person and the columns they apply to.
 _BY_YOU = " set by you "
 _SETTABLE = ("kind", "role", "label", "levels")
-# At most this many whole numbers are taken for categories where nobody says what a column is.
+# At most this many whole numbers are taken as categories if the kind is not given.
 _FEW_LEVELS = 10
 
 
 @dataclass(frozen=True)
 class Correction:
-    """What is corrected in every column whose name matches a pattern.
+    """A correction of every column whose name matches a pattern.
 
     Attributes
     ----------
@@ -55,8 +53,8 @@ class Correction:
     codes : mapping of Code to Reason or None
         Codes that are not answers, and why; None for a code that is an answer after all.
     whole_file : bool
-        Whether it stands at the top of the description: it then concerns the questions in which
-        its codes occur.
+        Whether it is at the top of the description; it then applies to the questions in which its
+        codes occur.
     """
 
     pattern: str
@@ -69,7 +67,7 @@ class Correction:
     whole_file: bool = False
 
     def matches(self, name: str) -> bool:
-        """Tell whether a column is meant.
+        """Return whether the pattern matches a column.
 
         Examples
         --------
@@ -79,12 +77,12 @@ class Correction:
         return name == self.pattern or fnmatchcase(name, self.pattern)
 
 
-# Returns the distinct values of a column as they stand in the file, empty cells as ".".
+# Returns the distinct values of a column as they are in the file, empty cells as ".".
 ValuesOf = Callable[[str], tuple[Code, ...]]
 
 
 def require_matches(corrections: tuple[Correction, ...], names: tuple[str, ...]) -> None:
-    """Raise where a pattern matches no column."""
+    """Raise :class:`InputError` if a pattern matches no column."""
     for one in corrections:
         if one.whole_file or any(one.matches(name) for name in names):
             continue
@@ -97,7 +95,7 @@ def require_matches(corrections: tuple[Correction, ...], names: tuple[str, ...])
 
 
 def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Column:
-    """Return a column with a correction applied; the column itself where nothing changes.
+    """Return a column with a correction applied, or the same object if nothing changes.
 
     Parameters
     ----------
@@ -105,7 +103,7 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
     correction : Correction
         One that matches the column.
     values_of : callable
-        Asked only where levels have to be taken from the data.
+        Called only if levels have to be taken from the data.
 
     Examples
     --------
@@ -152,7 +150,7 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
 
 
 def _annotated(corrected: Column, before: Column, correction: Correction) -> Column:
-    """Say in the note what a person has set; keep what was guessed there, and why."""
+    """Record in the note what a person has set; keep the guess and its reason."""
     where = "for the whole file" if correction.whole_file else f"for '{correction.pattern}'"
     given = [name for name in _SETTABLE if getattr(correction, name) is not None]
     if correction.codes:
@@ -181,7 +179,7 @@ def _annotated(corrected: Column, before: Column, correction: Correction) -> Col
 def _occurring(
     column: Column, codes: Mapping[Code, Reason | None], values_of: ValuesOf
 ) -> dict[Code, Reason | None]:
-    """Keep the codes that the column holds or lists."""
+    """Keep the codes that the column contains or lists."""
     listed = (*column.levels, *column.special_codes, *values_of(column.name))
     book = CodeBook(dict.fromkeys(listed))
     return {code: why for code, why in codes.items() if book.find(code) is not None}
@@ -205,7 +203,7 @@ def _levels(
     codes: Mapping[Code, Reason | None],
     values_of: ValuesOf,
 ) -> tuple[Code, ...]:
-    """Return the levels: those known without special codes, or else those labelled or found."""
+    """Return the known levels without special codes, or else those labelled or found."""
     if kind is ColumnKind.CONTINUOUS:
         return ()
     apart = CodeBook((*special, EMPTY_CELL))

@@ -1,4 +1,4 @@
-"""A description as it is written: variables one by one, and corrections to many at once."""
+"""A survey description: single variables, and corrections of many columns at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Given:
-    """What a person has given of one column, so that a guess of it need not be checked.
+    """What a person has specified for one column, so that its guess need not be checked.
 
     Attributes
     ----------
@@ -32,28 +32,28 @@ class Given:
     codes: tuple[Code, ...] = ()
 
     def names(self, code: Code) -> bool:
-        """Tell whether the meaning of a code is given."""
+        """Return whether the meaning of a code is given."""
         return CodeBook(self.codes).find(code) is not None
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a survey.toml says.
+    """The content of a survey.toml.
 
     Attributes
     ----------
     schema : Schema or None
-        The variables that are described one by one; None where there are none, so that all
-        columns are guessed.
+        The variables that are described one by one; None if there are none, so that all columns are
+        guessed.
     corrections : tuple of Correction
-        Applied to them in order; a later one wins.
+        Applied in order; a later one overrides earlier ones.
     """
 
     schema: Schema | None
     corrections: tuple[Correction, ...] = ()
 
     def without_data(self) -> Schema:
-        """Return the variables where the description holds nothing that needs the data."""
+        """Return the variables, if the description contains nothing that needs the data."""
         if self.schema is None or self.corrections:
             raise InputError(
                 "The survey description has corrections for many columns, which need the data",
@@ -63,7 +63,7 @@ class Description:
         return self.schema
 
     def given_for(self, name: str) -> Given:
-        """Return what the corrections say of one column."""
+        """Return what the corrections specify for one column."""
         own = [one for one in self.corrections if one.matches(name)]
         return Given(
             any(one.kind is not None for one in own),
@@ -91,7 +91,7 @@ class Description:
             Proposes a schema of all columns.
         values_of : callable
         events : EventLog
-            Gets one event per correction.
+            Receives one event per correction.
         """
         require_matches(self.corrections, names)
         by_pattern = [one for one in self.corrections if not one.whole_file]
@@ -108,7 +108,7 @@ class Description:
 def _extended(
     base: Schema, guessed: Schema, corrections: list[Correction], names: tuple[str, ...]
 ) -> Schema:
-    """Put guesses of the columns that only patterns name in their places in the file."""
+    """Add guesses for the columns that only patterns name, in file order."""
     added = {
         name: guessed[name]
         for name in names
@@ -126,10 +126,10 @@ def _extended(
 
 def _log(one: Correction, before: list[Column], after: list[Column], events: EventLog) -> None:
     changed = [new.name for old, new in zip(before, after, strict=True) if new is not old]
-    names = ", ".join(changed[:_NAMED])
-    more = len(changed) - _NAMED
-    where = "whole file" if one.whole_file else f"'{one.pattern}'"
-    detail = f"{where}: {len(changed)} columns changed"
-    if changed:
-        detail += f" ({names}{f' and {more} more' if more > 0 else ''})"
-    events.add("describe", "correction applied", detail=detail)
+    more = ["..."] if len(changed) > _NAMED else []
+    events.add(
+        "correction_applied",
+        where="whole file" if one.whole_file else one.pattern,
+        changed=len(changed),
+        columns=[*changed[:_NAMED], *more],
+    )

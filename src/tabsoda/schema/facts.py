@@ -1,4 +1,4 @@
-"""What is known of a column before its kind is decided."""
+"""Facts about a column that are known before its kind is decided."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tabsoda.schema.content import sorted_codes
 from tabsoda.schema.scales.label_text import without_codes
 from tabsoda.schema.suspicion import suspicious_codes
 
-# Whole numbers without labels: at most this many are the steps of a rating scale.
+# At most this many whole numbers without labels can be the steps of a rating scale.
 MOST_STEPS = 11
 _FEWEST_STEPS = 3
 _ENDS = 40
@@ -31,18 +31,18 @@ class ColumnFacts:
     question : str
         The text of the question.
     answers : tuple of Code
-        Distinct answers found, in increasing order, without codes that are no answer.
+        Distinct answers found, in increasing order, without missing codes.
     counts : tuple of int
         How often each answer occurs.
     labels : mapping of Code to str
-        Labels of answers, found in the data or not.
+        Labels of answers, whether or not they occur in the data.
     measure : str
         ``"nominal"``, ``"ordinal"``, ``"scale"`` or empty.
     order : tuple of Code
         An order that the table itself gives.
     is_temporal : bool
     is_category : bool
-        Whether the table holds the column as categories without an order: never as numbers.
+        Whether the table stores the column as unordered categories; these are never numbers.
     """
 
     name: str
@@ -67,8 +67,8 @@ class ColumnFacts:
         return self.numbers is not None and bool((self.numbers == np.round(self.numbers)).all())
 
     @cached_property
-    def telling_labels(self) -> dict[Code, str]:
-        """Labels that say more than the code: "3" for 3 does not."""
+    def informative_labels(self) -> dict[Code, str]:
+        """Labels that differ from their code: "3" for 3 does not."""
         codes = list(self.labels)
         bare = without_codes([self.labels[code] for code in codes], codes)
         return {
@@ -89,10 +89,10 @@ class ColumnFacts:
 
     @cached_property
     def _odd(self) -> CodeBook:
-        """The answers that look like codes for no answer, and are not steps of a scale."""
+        """The answers that look like missing codes and are not steps of a scale."""
         ends = self.answers
         if len(ends) > 2 * _ENDS:
-            # Codes for no answer lie at the ends of a long list of numbers.
+            # Missing codes are at the ends of a long list of numbers.
             ends = (*ends[:_ENDS], *ends[-_ENDS:])
         numbers = [n for answer in ends if (n := as_number(answer)) is not None]
         odd = suspicious_codes(ends)
@@ -105,7 +105,7 @@ class ColumnFacts:
 
     @cached_property
     def usual(self) -> NDArray[np.float64]:
-        """The numbers among the answers without those that look like codes for no answer."""
+        """The numeric answers, without those that look like missing codes."""
         if self.numbers is None:
             return np.empty(0)
         ends = (*self.numbers[:_ENDS], *self.numbers[-_ENDS:])
@@ -115,7 +115,7 @@ class ColumnFacts:
 
     @cached_property
     def codes_beyond(self) -> tuple[Code, ...]:
-        """Answers without a label that look like codes for no answer: a 99 beside 1 to 5."""
+        """Unlabelled answers that look like missing codes, such as a 99 after 1 to 5."""
         labelled = CodeBook(self.labels)
         return tuple(
             answer

@@ -1,8 +1,4 @@
-"""Codes that mean the same throughout a file: ``.c`` is "No aplica" in 232 columns.
-
-Input: the hints of all columns. Output: hints in which unlabelled codes have the meaning that the
-rest of the file gives them, and one line per code instead of one per column.
-"""
+"""Find codes that have one meaning throughout a file, such as ``.c`` for "No aplica"."""
 
 from __future__ import annotations
 
@@ -17,16 +13,13 @@ from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.reasons import main_language, read_label
 from tabsoda.schema.suspicion import is_lettered
 
-# A meaning is the file's own if at least this many columns state it.
+# A meaning holds for the whole file if at least this many columns state it.
 MIN_COLUMNS = 3
 _NAMES_SHOWN = 4
 
-ONE_MEANING = "code for no answer in several columns"
-SEVERAL_MEANINGS = "code with several meanings"
-
 
 def with_file_meanings(hints: Mapping[str, ColumnHints]) -> dict[str, ColumnHints]:
-    """Add to every column what the other columns say: the language and the meaning of codes.
+    """Add to every column the language and the code meanings that other columns show.
 
     A letter (``.c``) or a declared missing code has a meaning in the file if the labels of at
     least three columns give it a reason, and all of them the same.
@@ -58,7 +51,7 @@ def with_file_meanings(hints: Mapping[str, ColumnHints]) -> dict[str, ColumnHint
 
 @dataclass(frozen=True)
 class FoundCode:
-    """A code that stands for no answer in one column; ``label`` is empty if it has none."""
+    """A missing code of one column; ``label`` is empty if it has none."""
 
     column: str
     code: Code
@@ -67,7 +60,7 @@ class FoundCode:
 
 
 def codes_of(column: Column) -> list[FoundCode]:
-    """List the codes of a column that stand for no answer."""
+    """Return the missing codes of a column."""
     labels = CodeBook(column.level_labels)
     found = []
     for code, reason in column.special_codes.items():
@@ -77,11 +70,18 @@ def codes_of(column: Column) -> list[FoundCode]:
     return found
 
 
-def log_codes(found: Iterable[FoundCode], events: EventLog, decision: str) -> None:
-    """Log codes: one event for a code that means the same in several columns, else per column.
+def log_codes(found: Iterable[FoundCode], events: EventLog, *, declared: bool) -> None:
+    """Log missing codes: one event for a code with one meaning in several columns.
 
-    A letter with several meanings is logged as a doubt, and so is a number that has one of them
-    in several columns.
+    Other codes get one event per column. A letter with several meanings is logged as doubtful, as
+    is a number that has one of these meanings in several columns.
+
+    Parameters
+    ----------
+    found : iterable of FoundCode
+    events : EventLog
+    declared : bool
+        Whether the file declares the codes to be missing; otherwise they are guesses.
     """
     found = list(found)
     groups: dict[tuple[Code, Reason], list[FoundCode]] = defaultdict(list)
@@ -89,14 +89,18 @@ def log_codes(found: Iterable[FoundCode], events: EventLog, decision: str) -> No
         groups[_key(one.code), one.reason].append(one)
     for (code, reason), group in groups.items():
         if len(group) >= MIN_COLUMNS:
-            events.add("describe", ONE_MEANING, detail=_in_words(code, reason, group))
+            _log_shared(code, reason, group, events)
     rest: dict[str, list[FoundCode]] = defaultdict(list)
     for one in found:
         if len(groups[_key(one.code), one.reason]) < MIN_COLUMNS:
             rest[one.column].append(one)
     for column, codes in rest.items():
-        detail = ", ".join(f"{one.code!r} {one.reason.value}" for one in codes)
-        events.add("describe", decision, column=column, detail=detail)
+        names = [str(one.code) for one in codes]
+        reasons = [one.reason.value for one in codes]
+        if declared:
+            events.add("file_codes_applied", column=column, codes=names, reasons=reasons)
+        else:
+            events.add("codes_taken_as_no_answer", column=column, codes=names, reasons=reasons)
     _log_conflicts(groups, events)
 
 
@@ -109,39 +113,46 @@ def _log_conflicts(groups: Mapping[tuple[Code, Reason], list[FoundCode]], events
         if len(several) < 2 or not often:
             continue
         several.sort(key=lambda item: -len(item[1]))
-        parts = [
-            f"{reason.value}{_quoted(group)} in {_counted(group)}"
-            + ("" if number == 0 else f" ({_names(group)})")
-            for number, (reason, group) in enumerate(several)
-        ]
-        detail = f"{code} means {', and '.join(parts)}"
-        events.add("describe", f"flag: {SEVERAL_MEANINGS}", detail=detail)
+        events.add(
+            "code_with_several_meanings",
+            code=str(code),
+            meanings=[f"{reason.value}{_quoted(group)}" for reason, group in several],
+            columns=[len(group) for _, group in several],
+            rare_columns=_names([one for _, group in several[1:] for one in group]),
+        )
 
 
-def _in_words(code: Code, reason: Reason, group: list[FoundCode]) -> str:
+def _log_shared(code: Code, reason: Reason, group: list[FoundCode], events: EventLog) -> None:
     unlabelled = [one for one in group if not one.label]
-    text = f"{code} means {reason.value}{_quoted(group)} in {_counted(group)}"
-    if unlabelled and len(unlabelled) < len(group):
-        text += f", {len(unlabelled)} of them without a label for it ({_names(unlabelled)})"
-    return text
+    some = bool(unlabelled) and len(unlabelled) < len(group)
+    events.add(
+        "code_in_several_columns",
+        code=str(code),
+        reason=reason.value,
+        columns=len(group),
+        label=_usual_label(group) or None,
+        unlabelled=len(unlabelled) if some else None,
+        unlabelled_columns=_names(unlabelled) if some else None,
+    )
+
+
+def _usual_label(group: list[FoundCode]) -> str:
+    labels = Counter(one.label for one in group if one.label)
+    return labels.most_common(1)[0][0] if labels else ""
 
 
 def _quoted(group: list[FoundCode]) -> str:
-    labels = Counter(one.label for one in group if one.label)
-    return f" ({labels.most_common(1)[0][0]!r})" if labels else ""
+    label = _usual_label(group)
+    return f" {label!r}" if label else ""
 
 
-def _counted(group: list[FoundCode]) -> str:
-    return f"{len(group):,} column" + ("s" if len(group) != 1 else "")
-
-
-def _names(group: list[FoundCode]) -> str:
-    more = ", ..." if len(group) > _NAMES_SHOWN else ""
-    return ", ".join(one.column for one in group[:_NAMES_SHOWN]) + more
+def _names(group: list[FoundCode]) -> list[str]:
+    more = ["..."] if len(group) > _NAMES_SHOWN else []
+    return [one.column for one in group[:_NAMES_SHOWN]] + more
 
 
 def _key(code: Code) -> Code:
-    """Write 9, 9.0 and "9", and ``.A`` and ``.a``, in one way."""
+    """Normalise a code: 9, 9.0 and "9" are equal, and so are ``.A`` and ``.a``."""
     return (
         code.lower() if isinstance(code, str) and is_lettered(code) else numeric_if_possible(code)
     )

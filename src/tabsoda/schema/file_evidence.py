@@ -1,4 +1,4 @@
-"""What the other columns of a file tell about a column: shared labels, batteries, wrong levels."""
+"""Evidence from a whole file: shared labels, batteries, reliability of declared levels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.scales import recognize_scale
 
 _MIN_BATTERY = 3
-# Items without a common name need more company.
+# Items without a common name need longer runs.
 _MIN_UNNAMED_BATTERY = 5
 _ITEM_ENDING = re.compile(r"(?<=[^\d_.\s-])[_.\s-]?(\d+[a-z]?|[a-z])$|[_.\s-]([a-z]|\d+)$", re.I)
 KIND_OF_MEASURE = {
@@ -20,15 +20,15 @@ KIND_OF_MEASURE = {
     "ordinal": ColumnKind.ORDINAL,
     "scale": ColumnKind.CONTINUOUS,
 }
-# A declared level that is always right outweighs a column without other evidence.
+# Weight of a declared level that is always right; decisive without other evidence.
 _MOST_WEIGHT = 2.5
-# Before anything is known of a file: as if 7 of 10 declared levels were right.
+# Prior: as if 7 of 10 declared levels were right.
 _PRIOR_RIGHT, _PRIOR_COLUMNS = 3.5, 5.0
 
 
 @dataclass(frozen=True)
 class FileEvidence:
-    """Evidence that is found once for a file.
+    """Evidence computed once per file.
 
     Attributes
     ----------
@@ -37,8 +37,8 @@ class FileEvidence:
     batteries : mapping of str to int
         Columns of rating scales without labels, side by side: how many there are in each.
     weights : mapping of str to float
-        What a declared level is worth, nothing where it is often wrong in this file; empty
-        while that is not known.
+        The weight of each declared level, zero if it is often wrong in this file; empty until it is
+        estimated.
     languages : tuple of str
         Those of the scales that were recognised; empty if none was.
     """
@@ -51,12 +51,12 @@ class FileEvidence:
 
 def label_set(facts: ColumnFacts) -> tuple[str, ...]:
     """Return the labels of a column as one value that columns can share."""
-    return tuple(facts.telling_labels.values())
+    return tuple(facts.informative_labels.values())
 
 
 def gather(columns: Sequence[ColumnFacts]) -> FileEvidence:
-    """Find what the columns of a file tell about each other, declared levels aside."""
-    n_sharing = Counter(label_set(facts) for facts in columns if facts.telling_labels)
+    """Collect the evidence of a file, except the weights of declared levels."""
+    n_sharing = Counter(label_set(facts) for facts in columns if facts.informative_labels)
     found = Counter(
         scale.language
         for labels in n_sharing
@@ -106,10 +106,10 @@ def find_batteries(columns: Sequence[ColumnFacts]) -> dict[str, int]:
 
 
 def _runs(columns: Sequence[ColumnFacts], by_name: bool) -> list[list[ColumnFacts]]:
-    """Divide the columns of rating scales without labels into neighbours that belong together."""
+    """Group neighbouring columns of unlabelled rating scales that belong together."""
     runs: list[list[ColumnFacts]] = [[]]
     for facts in columns:
-        if facts.steps is None or facts.telling_labels:
+        if facts.steps is None or facts.informative_labels:
             runs.append([])
         elif runs[-1] and not _belongs(facts, runs[-1], by_name):
             runs.append([facts])
@@ -128,5 +128,5 @@ def _belongs(facts: ColumnFacts, run: list[ColumnFacts], by_name: bool) -> bool:
 
 
 def _stem(name: str) -> str:
-    """Return a name without the number or letter of the item: Q12 of Q12_a, op of op3."""
+    """Return a name without the number or letter of the item: Q12 for Q12_a, op for op3."""
     return _ITEM_ENDING.sub("", name).lower()

@@ -1,4 +1,4 @@
-"""Survey descriptions on disk: survey.toml, or the JSON list form."""
+"""Read and write survey descriptions: survey.toml, or the JSON list form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabsoda.schema.toml_form import format_toml, parse_description
 
 
 def load_schema(path: str | Path) -> Schema:
-    """Read a survey description that describes every column by itself.
+    """Read a survey description that describes every column separately.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def load_schema(path: str | Path) -> Schema:
 
 
 def load_description(path: str | Path) -> Description:
-    """Read a survey description, with what it says of many columns at once."""
+    """Read a survey description, including corrections of many columns at once."""
     path = Path(path)
     form = description_form(path)
     if not path.is_file():
         raise InputError(
             f"The survey description '{path}' does not exist",
-            next_step="Check the path, or let `tabsoda inspect FILE -o survey.toml` propose one",
+            next_step="Check the path, or create one with `tabsoda inspect FILE -o survey.toml`",
         )
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -64,7 +64,7 @@ def load_description(path: str | Path) -> Description:
 
 
 def save_schema(schema: Schema, path: str | Path) -> None:
-    """Write a survey description, TOML or JSON by the path's ending, in one step."""
+    """Write a survey description atomically, as TOML or JSON by the file extension."""
     path = Path(path)
     if description_form(path) == ".toml":
         write_text(path, format_toml(schema))
@@ -73,12 +73,12 @@ def save_schema(schema: Schema, path: str | Path) -> None:
 
 
 def description_form(path: Path) -> str:
-    """Return the form a path's ending asks for, ``".toml"`` or ``".json"``."""
+    """Return the form given by the file extension, ``".toml"`` or ``".json"``."""
     form = path.suffix.lower()
     if form not in (".toml", ".json"):
         raise InputError(
-            f"The survey description '{path}' has an ending that is not known",
-            found=form or "no ending",
+            f"The survey description '{path}' has an unknown file extension",
+            found=form or "no extension",
             expected=".toml or .json",
         )
     return form

@@ -1,4 +1,4 @@
-"""What a file or a codebook says about a column, before anyone decides what it means."""
+"""Metadata of a column as declared by a file or a codebook."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class ColumnHints:
     label : str
         The question's text.
     level_labels : mapping of Code to str
-        Labels of values, those of missing codes included.
+        Labels of values, including missing codes.
     measure : str
-        ``"nominal"``, ``"ordinal"``, ``"scale"`` or empty, as SPSS and DDI say it.
+        ``"nominal"``, ``"ordinal"``, ``"scale"`` or empty, as in SPSS and DDI.
     order : tuple of Code
-        Levels in an order the file itself gives (an ordered Categorical, an Enum).
+        Levels in an order given by the file itself (an ordered Categorical, an Enum).
     is_category : bool
-        Whether the table holds the column as categories without an order.
+        Whether the table stores the column as unordered categories.
     missing_codes : tuple of Code
-        Codes the file declares as no answer.
+        Codes that the file declares missing.
     missing_ranges : tuple of (low, high)
-        Ranges the file declares as no answer, ends included.
+        Ranges that the file declares missing, both ends included.
     universe : str
         Who was asked.
     file_reasons : mapping of Code to Reason
-        What codes mean in the other columns of the file, all of which agree.
+        The meaning of codes on which all other columns of the file agree.
     language : str
         The language of the file's labels, such as ``"Spanish"``; empty if not known.
     """
@@ -49,7 +49,7 @@ class ColumnHints:
     language: str = ""
 
     def is_missing(self, value: object) -> bool:
-        """Whether the file itself declares a value as no answer."""
+        """Whether the file itself declares a value missing."""
         if CodeBook(self.missing_codes).find(value) is not None:
             return True
         number = as_number(value)

@@ -1,7 +1,4 @@
-"""Proposes what each column means, with the reason of every guess in ``Column.note``.
-
-Input: a table and the hints of its file and codebook. Output: a Schema for a person to correct.
-"""
+"""Propose a schema from a table and its metadata, with a reason for every guess."""
 
 from __future__ import annotations
 
@@ -49,14 +46,14 @@ def propose_schema(
     ----------
     frame : polars.DataFrame
     hints : mapping of str to ColumnHints, optional
-        What the file and a codebook say.
+        The metadata of the file and the codebook.
     tags : mapping of str to ndarray, optional
         Lettered missings per row.
 
     Returns
     -------
     Schema
-        In the order of the columns; ``note`` says why.
+        In the order of the columns; ``note`` gives the reason for each guess.
 
     Examples
     --------
@@ -75,7 +72,7 @@ def propose_column(
     hints: ColumnHints | None = None,
     tags: NDArray[np.object_] | None = None,
 ) -> Column:
-    """Guess what one column means, without the evidence of other columns."""
+    """Propose a description of one column, without evidence from other columns."""
     return _decided([_draft(series, hints, tags)])[0]
 
 
@@ -89,7 +86,7 @@ def _draft(
 
 
 def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
-    """Decide the kinds of the questions together, since columns tell about each other."""
+    """Decide the kinds of all questions together, since each column is evidence for others."""
     questions = [draft for draft in drafts if draft.role is ColumnRole.QUESTION]
     guesses = dict(
         zip(
@@ -123,7 +120,7 @@ def _other(draft: _Draft) -> Column:
     """Describe a column that is not a question."""
     is_weight = draft.role is ColumnRole.WEIGHT
     kind = ColumnKind.CONTINUOUS if is_weight else ColumnKind.NOMINAL
-    # A code for no weight must not count as one.
+    # A missing code must not count as a weight.
     codes = draft.content.special if is_weight else {}
     hints = draft.hints
     return Column(
@@ -163,7 +160,7 @@ def _question(draft: _Draft, guess: KindGuess) -> Column:
 
 
 def _edges(answers: tuple[Code, ...]) -> tuple[Code, ...]:
-    """Return the smallest and largest answers, where codes for no answer lie."""
+    """Return the smallest and largest answers, where missing codes usually are."""
     return answers if len(answers) <= 2 * _EDGE else (*answers[:_EDGE], *answers[-_EDGE:])
 
 

@@ -1,9 +1,9 @@
 """The JSON list form of a survey description: one object per column, in questionnaire order.
 
-Known keys: name, type (or kind), levels, label, level_labels, note, skip_codes, missing_codes, and,
-beyond the form in circulation, role, universe, confidence, guessed, refused_codes, dont_know_codes
-and blank_codes. Any other key is an error, as in survey.toml. Codes are often written as texts
-there (``"8"``, ``"-1.0"``); they are read as numbers where the levels are numbers.
+Keys: name, type (or kind), levels, label, level_labels, note, skip_codes, missing_codes, role,
+universe, confidence, guessed, refused_codes, dont_know_codes and blank_codes. Any other key is an
+error, as in survey.toml. Codes written as texts (``"8"``, ``"-1.0"``) are read as numbers if the
+levels are numbers.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _special_codes(
 
 
 def _missing_reason(code: Code, label: str) -> Reason:
-    """Read the reason from the label; a code listed as missing is no skip, whatever it says."""
+    """Read the reason from the label; a code listed as missing is never a skip."""
     if code == "":
         return Reason.BLANK
     reason = reason_from_label(label, declared=True)
@@ -134,7 +134,7 @@ def _codes(entry: Mapping[str, Any], field: str, name: str) -> list[Code]:
     )
     if wrong:
         raise InputError(
-            f"has {field} that are no list of codes",
+            f"has {field} that are not a list of codes",
             column=name,
             found=repr(codes)[:80],
             expected="a list of numbers or texts",

@@ -20,16 +20,16 @@ from tabsoda.schema.scales.questions import asked_for
 from tabsoda.schema.words import words
 
 _NOMINAL, _ORDINAL, _CONTINUOUS = ColumnKind.NOMINAL, ColumnKind.ORDINAL, ColumnKind.CONTINUOUS
-# Longer lists of labels are not searched for a scale.
+# Scales are only searched for in lists of at most this many labels.
 _MOST_LABELS = 30
 _MIN_ALPHABETICAL = 4
-# A list of more labels than this is hardly ever a scale of words.
+# A list with more labels is hardly ever a verbal scale.
 _LONG_LIST = 11
 _FEW_COLUMNS, _MANY_COLUMNS = 3, 6
 _MANY_NUMBERS = 20
 # Amounts of money are larger than codes of bands.
 _MOST_INCOME_CODES = 30
-# The mode of a rating scale stands out by this much from equal shares.
+# The mode of a rating scale exceeds an equal share by this factor.
 _PEAK = 1.3
 
 
@@ -64,28 +64,28 @@ class Labelled:
 
     @property
     def is_alphabetical(self) -> bool:
-        """Whether codes follow the alphabet, as Stata's encode gives them, and so mean nothing."""
+        """Whether codes are alphabetical, as given by Stata's encode, and so carry no order."""
         texts = [text.casefold() for text in self.texts]
         return len(texts) >= _MIN_ALPHABETICAL and texts == sorted(texts)
 
     @property
     def can_be_ordinal(self) -> bool:
-        """Whether an order is known: that of the scale, or that of codes which it confirms."""
+        """Whether an order is known: from the scale, or from codes that the scale confirms."""
         if self.scale is not None and self.scale.order is not None:
             return True
         return self.in_order and (self.scale is None or not self.scale.contradicts_codes)
 
 
 def labelled_levels(facts: ColumnFacts) -> Labelled:
-    """Return the labelled levels; the answers themselves are the labels where they are texts."""
-    labels = facts.telling_labels
+    """Return the labelled levels; text answers are their own labels."""
+    labels = facts.informative_labels
     if not labels and facts.numbers is None:
         labels = {a: str(a) for a in facts.answers if a not in facts.codes_beyond}
     found = _labelled(labels)
     if not labels or len(labels) > _MOST_LABELS:
         return found
     if found.scale is None or found.scale.order is None:
-        # A label that no answer has must not hide the scale of the others.
+        # An unused label must not hide the scale of the others.
         book = CodeBook(facts.answers)
         seen = {code: text for code, text in labels.items() if book.find(code) is not None}
         among_seen = _labelled(seen) if len(seen) < len(labels) else found
@@ -103,10 +103,10 @@ def _labelled(labels: Mapping[Code, str]) -> Labelled:
 
 
 def votes_for(facts: ColumnFacts, file: FileEvidence, labelled: Labelled) -> Iterator[Vote]:
-    """Yield all evidence about one column but the declared level."""
+    """Yield all evidence about one column except the declared level."""
     asked = asked_for(facts.question, facts.name, file.languages)
     unlabelled = _unlabelled(facts, labelled)
-    if facts.numbers is None and not facts.telling_labels:
+    if facts.numbers is None and not facts.informative_labels:
         yield from _of_texts(facts, labelled)
     elif _are_ends(facts, labelled, unlabelled):
         yield from _of_ends(file, labelled, asked)
@@ -117,7 +117,7 @@ def votes_for(facts: ColumnFacts, file: FileEvidence, labelled: Labelled) -> Ite
 
 
 def declared_vote(facts: ColumnFacts, file: FileEvidence) -> Iterator[Vote]:
-    """Yield the vote of the level that the file declares, with what it is worth in this file."""
+    """Yield the vote of the level that the file declares, weighted by its reliability."""
     kind = KIND_OF_MEASURE.get(facts.measure)
     weight = file.weights.get(facts.measure, 0.0)
     if kind is not None and weight:
@@ -137,7 +137,7 @@ def _unlabelled(facts: ColumnFacts, labelled: Labelled) -> list[Code]:
 
 
 def _are_ends(facts: ColumnFacts, labelled: Labelled, unlabelled: list[Code]) -> bool:
-    """Whether the first and last of a few whole numbers have a label and others none."""
+    """Whether, of a few whole numbers, the first and last have a label and others do not."""
     if not facts.is_whole or len(labelled.codes) < 2 or not labelled.in_order:
         return False
     between = [as_number(code) or 0.0 for code in unlabelled]
@@ -223,9 +223,9 @@ def _unclear_reason(scale: Scale, labelled: Labelled) -> str:
     if scale.unplaced:
         texts = ", ".join(repr(labelled.texts[i]) for i in scale.unplaced[:3])
         return (
-            f"its labels look like a scale ({_name(scale)}), but the place of {texts} is not clear"
+            f"its labels look like a scale ({_name(scale)}), but the position of {texts} is unclear"
         )
-    return f"its labels look like a scale ({_name(scale)}), but their order is not clear"
+    return f"its labels look like a scale ({_name(scale)}), but their order is unclear"
 
 
 def _name(scale: Scale) -> str:
@@ -263,7 +263,7 @@ def _of_numbers(facts: ColumnFacts, file: FileEvidence, asked: frozenset[str]) -
         yield Vote(_CONTINUOUS, 3.5, "the question asks for a number")
     if "list" in asked:
         yield Vote(_NOMINAL, 2.5, "the question asks for one of a list")
-    if facts.telling_labels and not any(as_number(code) for code in facts.telling_labels):
+    if facts.informative_labels and not any(as_number(code) for code in facts.informative_labels):
         yield Vote(_CONTINUOUS, 1.0, "numbers, of which only zero has a label")
     if "income" in asked and 3 <= facts.usual.max() <= _MOST_INCOME_CODES:
         yield Vote(_ORDINAL, 4.0, "a question about income with small codes, as of bands")
@@ -291,7 +291,7 @@ def _of_few_numbers(
         if shape == "peaked":
             yield Vote(_ORDINAL, 1.0, f"{n_usual} whole numbers with one peak, no labels")
         elif shape == "falling from zero":
-            yield Vote(_CONTINUOUS, 1.5, "whole numbers from zero, ever rarer, like a count")
+            yield Vote(_CONTINUOUS, 1.5, "whole numbers from zero, falling like a count")
 
 
 def _shape(facts: ColumnFacts) -> str:
@@ -319,7 +319,7 @@ def _of_texts(facts: ColumnFacts, labelled: Labelled) -> Iterator[Vote]:
     elif scale is not None and scale.order is not None:
         yield Vote(_ORDINAL, 2.5, _scale_reason(scale, labelled))
     elif scale is not None:
-        yield Vote(_NOMINAL, 1.0, _unclear_reason(scale, labelled) + ": give it to make it ordinal")
+        yield Vote(_NOMINAL, 1.0, _unclear_reason(scale, labelled) + ": list the levels in order")
     else:
         reason = f"{n_texts} different texts" if n_texts > 1 else "always one text"
         yield Vote(_NOMINAL, 4.0, reason)

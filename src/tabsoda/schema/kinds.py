@@ -1,7 +1,4 @@
-"""Decides the kind of a column: pieces of evidence vote, the declared level is one of them.
-
-Input: the facts of a column and of its file. Output: kind, levels in order, reason, confidence.
-"""
+"""Decide the kind of a column by a weighted vote of the evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.file_evidence import FileEvidence, declared_weights, gather
 from tabsoda.schema.kind_votes import Labelled, Vote, declared_vote, labelled_levels, votes_for
 
-# A lead of the winning kind from which a guess is certain or likely.
+# Minimum lead of the winning kind for a guess to be certain or likely.
 _CERTAIN_LEAD = 3.0
 _LIKELY_LEAD = 1.5
 _MANY_COLUMNS = 10
@@ -22,7 +19,7 @@ _MANY_COLUMNS = 10
 
 @dataclass(frozen=True)
 class KindGuess:
-    """What a column is taken for.
+    """The guessed kind of a column.
 
     Attributes
     ----------
@@ -32,7 +29,7 @@ class KindGuess:
     reason : str
     confidence : Confidence
     set_apart : mapping of Code to Reason
-        Answers that are no step of the scale: "no opinion", or a 99 without a label.
+        Answers that are not a step of the scale: "no opinion", or an unlabelled 99.
     """
 
     kind: ColumnKind
@@ -45,13 +42,13 @@ class KindGuess:
 def guess_kinds(columns: Sequence[ColumnFacts]) -> list[KindGuess]:
     """Decide the kinds of all columns of a file.
 
-    What a declared level is worth is found first, on columns that other evidence makes clear.
+    The weight of declared levels is estimated first, on columns with clear other evidence.
     """
     undeclared = gather(columns)
     guesses = [guess_kind(facts, undeclared) for facts in columns]
     declared = {facts.measure for facts in columns}
     if declared == {""} or (len(declared) == 1 and len(columns) >= _MANY_COLUMNS):
-        # A file that declares the same level everywhere says nothing.
+        # A file that declares the same level everywhere is uninformative.
         return guesses
     clear = [
         (facts.measure, guess.kind)
@@ -82,7 +79,7 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
     if facts.is_temporal:
         return KindGuess(ColumnKind.CONTINUOUS, (), "dates, as numbers", Confidence.CERTAIN)
     if not facts.levels:
-        reason = f"{GUESS}no answer at all, nothing to tell the kind by"
+        reason = f"{GUESS}no answers, so the kind cannot be determined"
         return KindGuess(ColumnKind.CONTINUOUS, (), reason, Confidence.DOUBTFUL)
     file = file or FileEvidence(weights=declared_weights([]))
     labelled = labelled_levels(facts)
@@ -96,7 +93,7 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
         beyond = [code for code, why in set_apart.items() if why is Reason.OTHER]
         if beyond:
             confidence = Confidence.DOUBTFUL
-            reason += f"; {', '.join(map(str, beyond))} beyond the scale, taken for no answer"
+            reason += f"; {', '.join(map(str, beyond))} beyond the scale, taken as missing"
         elif _has_unlabelled_end(levels, labelled):
             confidence = Confidence.DOUBTFUL
             reason += "; an answer beyond the labelled ones has no label"
@@ -105,12 +102,12 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
 
 
 def _has_unlabelled_end(levels: tuple[Code, ...], labelled: Labelled) -> bool:
-    """Whether a scale of labels begins or ends with a level that has none."""
+    """Whether a labelled scale begins or ends with a level without a label."""
     return len(labelled.codes) >= 3 and not {levels[0], levels[-1]} <= set(labelled.codes)
 
 
 def _allowed(votes: list[Vote], facts: ColumnFacts, labelled: Labelled) -> list[Vote]:
-    """Leave out votes for a kind that the column cannot have: ordinal without a known order."""
+    """Drop votes for a kind that is impossible: ordinal without a known order."""
     not_possible = set()
     scale = labelled.scale
     book = CodeBook((*labelled.codes, *facts.codes_beyond))
@@ -143,14 +140,14 @@ def _winner(votes: Sequence[Vote]) -> tuple[ColumnKind, Confidence, str]:
 
 
 def _ordered(facts: ColumnFacts, labelled: Labelled) -> tuple[tuple[Code, ...], dict[Code, Reason]]:
-    """Return the levels in the order of the scale, and those that are no step of it."""
+    """Return the levels in the order of the scale, and those that are not a step of it."""
     scale = labelled.scale
     apart = dict.fromkeys(facts.codes_beyond, Reason.OTHER)
     if scale is None:
         return tuple(code for code in facts.levels if code not in apart), apart
     apart |= {labelled.codes[i]: Reason.DONT_KNOW for i in scale.unsure}
     if scale.order is None or scale.follows_codes:
-        unseen = set(facts.telling_labels) - set(labelled.codes)
+        unseen = set(facts.informative_labels) - set(labelled.codes)
         book = CodeBook((*apart, *unseen))
         return tuple(code for code in facts.levels if book.find(code) is None), apart
     return tuple(labelled.codes[i] for i in scale.order), apart

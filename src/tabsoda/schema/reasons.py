@@ -1,4 +1,4 @@
-"""Reads from a code's label why there is no answer, in the languages of ``schema/languages``."""
+"""Read the reason for a missing answer from a code's label, in several languages."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tabsoda.schema.words import word_parts
 
 @dataclass(frozen=True)
 class LabelReading:
-    """What a label says about a code.
+    """The reading of one label.
 
     Attributes
     ----------
     reason : Reason
-        Why there is no answer, if the code stands for no answer.
+        Why there is no answer, if the code is a missing code.
     is_certain : bool
-        Whether the label alone shows that. Otherwise the code must be declared missing by the
-        file or lie apart from the answers.
+        Whether the label alone shows this. Otherwise the code must be declared missing by the file
+        or be separated from the answers by a gap.
     is_short : bool
-        Whether the reading rests on an abbreviation.
+        Whether the reading depends on an abbreviation.
     is_whole : bool
-        Whether the label, or its first part, says nothing else.
+        Whether the label, or its first part, contains nothing else.
     """
 
     reason: Reason
@@ -44,17 +44,17 @@ def reason_from_label(label: str, *, declared: bool = False, language: str = "")
         In any of the languages of ``schema/languages``; case, accents, punctuation and codes in
         front do not matter.
     declared : bool
-        Whether the file declares the code as missing, or it lies apart from the answers. Then
-        labels count that could also be answers, such as "trifft nicht zu" or "NC".
+        Whether the file declares the code as missing, or a gap separates it from the answers. Then
+        labels that could also be answers count as well, such as "trifft nicht zu" or "NC".
     language : str
-        The language of the file, such as ``"Spanish"``; settles abbreviations that mean different
+        The language of the file, such as ``"Spanish"``; used for abbreviations that mean different
         things in different languages.
 
     Returns
     -------
     Reason or None
         ``OTHER`` where several reasons are given, as in "NS/NR", "Don't know or refused" or
-        "Inapplicable or refused". The last is imputed: taken as a skip, real nonresponse would
+        "Inapplicable or refused". The last is imputed, because as a skip, real nonresponse would
         stay empty.
 
     Examples
@@ -86,11 +86,11 @@ def read_label(label: str, language: str = "") -> LabelReading | None:
         whole = _is_covered(part, found)
         meanings = [m for match in found if (m := _meaning(match, language)) is not None]
         meanings = [m for m in meanings if whole or m.use in (Use.PHRASE, Use.MISSING)]
-        # "S. D. de los Tsáchilas" is a province, whatever "s. d." abbreviates.
+        # "S. D. de los Tsáchilas" is a province, although "s. d." is an abbreviation.
         meanings = [m for m in meanings if all_whole or m.use is not Use.SHORT]
         used += meanings
         if decisive is None and not (whole and not meanings):
-            # The first part that is more than a code or a filler decides whether it is certain.
+            # The first part that is not only a code or a filler decides whether it is certain.
             decisive = whole
     if not used:
         return None
@@ -98,7 +98,7 @@ def read_label(label: str, language: str = "") -> LabelReading | None:
     reasons = {entry.reason for entry in specific}
     is_short = all(entry.use is Use.SHORT for entry in specific)
     clear = any(entry.use not in (Use.SHORT, Use.UNCLEAR) for entry in specific)
-    # The file's own abbreviations are clear, and so are two with different meanings ("NS/NR").
+    # Abbreviations in the file's language are clear, and so are two different ones ("NS/NR").
     clear = clear or (is_short and (len(reasons) > 1 or specific[0].language == language))
     reason = next(iter(reasons)) if len(reasons) == 1 else Reason.OTHER
     whole = bool(decisive)
@@ -106,7 +106,7 @@ def read_label(label: str, language: str = "") -> LabelReading | None:
 
 
 def _is_covered(part: tuple[str, ...], found: list[Match]) -> bool:
-    """Whether phrases, fillers and numbers make up a whole part of a label."""
+    """Whether a part of a label consists only of phrases, fillers and numbers."""
     covered = {
         place
         for match in found
@@ -117,7 +117,7 @@ def _is_covered(part: tuple[str, ...], found: list[Match]) -> bool:
 
 
 def _meaning(match: Match, language: str) -> Entry | None:
-    """Return what a phrase means in the file's language, else in all languages.
+    """Return the meaning of a phrase in the file's language, else in all languages.
 
     Where languages disagree ("NC" is "no contesta" or "non concerné"), the reason is ``OTHER``.
     """
@@ -131,7 +131,7 @@ def _meaning(match: Match, language: str) -> Entry | None:
 
 
 def main_language(labels: Iterable[str]) -> str:
-    """Return the language in which most labels give a reason for no answer, or ``""``.
+    """Return the language in which most labels give a reason for missing answers, or ``""``.
 
     Abbreviations do not count, nor phrases that several languages share.
 

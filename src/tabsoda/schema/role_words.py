@@ -1,4 +1,4 @@
-"""Names and words of labels that tell what a column is, as data: role_names.toml, languages/*."""
+"""Names and label phrases that indicate a role, read from role_names.toml and languages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[^\W\dA-Za-z_
 
 @dataclass(frozen=True)
 class NameRule:
-    """Names that tell a role, see role_names.toml."""
+    """Names that indicate a role; see role_names.toml."""
 
     words: frozenset[str]
     starts: tuple[str, ...]
@@ -27,7 +27,7 @@ class NameRule:
     not_words: frozenset[str]
 
     def fits(self, name: str) -> bool:
-        """Whether a column's name tells the role."""
+        """Whether a column's name indicates the role."""
         parts = name_words(name)
         if self.not_words.intersection(parts):
             return False
@@ -38,14 +38,14 @@ class NameRule:
 
 
 class LabelRule:
-    """Phrases of labels that tell a role, in all languages."""
+    """Label phrases that indicate a role, in all languages."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self._phrases = {words(phrase) for phrase in phrases}
         self._lengths = sorted({len(phrase) for phrase in self._phrases}, reverse=True)
 
     def longest(self, label: tuple[str, ...]) -> int:
-        """Return how many words of a label the longest phrase in it has; 0 if there is none."""
+        """Return the number of words in the longest phrase found in a label; 0 if none."""
         for length in self._lengths:
             for start in range(len(label) - length + 1):
                 if label[start : start + length] in self._phrases:

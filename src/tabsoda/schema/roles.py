@@ -1,8 +1,4 @@
-"""Guesses what a column is by its name, label and values: a question, an id, a weight, ...
-
-A wrong guess takes a question out of the survey, so every guess needs two kinds of evidence, such
-as the name of a weight and numbers with fractions, and comes with its reason.
-"""
+"""Guess the role of a column (question, id, weight, ...) from its name, label and values."""
 
 from __future__ import annotations
 
@@ -19,21 +15,21 @@ from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.role_words import label_rule, name_rule
 from tabsoda.schema.words import words
 
-# At most this many distinct values are too few for identifiers, interviewers or plain weights.
+# Columns with this many distinct values or fewer are not ids, interviewers or plain weights.
 _FEW = 10
-# Identifiers: in a file of at least so many rows, nearly all rows differ.
+# Identifiers: in a file of at least this many rows, nearly all values differ.
 _MIN_ROWS = 20
 _UNIQUE_SHARE = 0.99
 # With the name of an identifier, several rows may share one, as persons share a household.
 _NAMED_SHARE = 0.2
-# More levels than these, most of them given once or twice, say nothing about other answers.
+# With more levels, most of them given once or twice, a column cannot predict other answers.
 _MANY_LEVELS = 60
 _RARE = 2
-# Free text: at least so many texts, hardly any of them twice.
+# Free text: at least this many texts, hardly any of them repeated.
 _MIN_TEXTS = 10
 _TEXT_SHARE = 0.6
 _TEXT_LENGTH = 20
-# A label is that of a role if so few words stand beside the telling phrase.
+# A label indicates a role if it has at most this many words besides the phrase.
 _SPARE_WORDS = 2
 _SHORT_LABEL = 5
 # Medians of body weights in kilograms, pounds and, at birth, grams; their spread is moderate.
@@ -46,7 +42,7 @@ Guess = tuple[ColumnRole, str]
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What is known of one column."""
+    """The evidence on one column."""
 
     name: str
     content: Content
@@ -54,7 +50,7 @@ class _Evidence:
 
     @property
     def label(self) -> tuple[str, ...]:
-        """The words of the label; a name that is a sentence or not ASCII serves as one."""
+        """The words of the label; a name that is a sentence or not ASCII is used as a label."""
         is_text = " " in self.name or not self.name.isascii()
         return words(self.hints.label or (self.name if is_text else ""))
 
@@ -96,13 +92,16 @@ class _Evidence:
         return label_rule(key).longest(self.label) > 0
 
     def is_about(self, key: str) -> bool:
-        """Whether the label says little else."""
+        """Whether the label contains little else."""
         length = label_rule(key).longest(self.label)
         return length > 0 and len(self.label) - length <= _SPARE_WORDS
 
 
 def guess_role(name: str, content: Content, hints: ColumnHints | None = None) -> Guess:
-    """Guess the role of a column, with the reason of the guess.
+    """Guess the role of a column, with the reason for the guess.
+
+    A wrong guess removes a question from the survey, so every guess needs two kinds of evidence,
+    such as the name of a weight and numbers with fractions.
 
     Parameters
     ----------
@@ -159,7 +158,7 @@ def _paradata(e: _Evidence) -> Guess | None:
 
 
 def _interviewer(e: _Evidence) -> Guess | None:
-    """Numbers and names of interviewers; what is asked about them has labels or few levels."""
+    """Numbers and names of interviewers; questions about them have labels or few levels."""
     if not (e.named("interviewer") or e.says("interviewer")) or not e.is_whole:
         return None
     if e.content.is_temporal or len(e.label) > 2 * _SHORT_LABEL:
@@ -270,7 +269,7 @@ def _is_free_text(e: _Evidence) -> bool:
 
 
 def _source(e: _Evidence, key: str) -> str:
-    """Say whether the name or the label gives a role away."""
+    """Return whether the name or the label indicates a role."""
     return "the name" if e.named(key) else "the label"
 
 

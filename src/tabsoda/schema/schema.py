@@ -44,7 +44,7 @@ class Schema:
 
     @property
     def questions(self) -> tuple[Column, ...]:
-        """The columns that are mined and imputed: everything but ids, weights and design."""
+        """The columns that are mined and imputed: those with the role question."""
         return tuple(c for c in self.columns if c.role is ColumnRole.QUESTION)
 
     def of_role(self, role: ColumnRole) -> tuple[Column, ...]:
@@ -76,6 +76,6 @@ class Schema:
         return Schema(tuple(c for c in self.columns if c.name in wanted))
 
     def fingerprint(self) -> str:
-        """Short hash of names, kinds and levels: two files of one survey share it."""
+        """Short hash of names, kinds and levels; equal for two files of one survey."""
         text = repr([(c.name, c.kind.value, c.levels) for c in self.questions])
         return hashlib.sha256(text.encode()).hexdigest()[:16]

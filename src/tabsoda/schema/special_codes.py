@@ -1,4 +1,4 @@
-"""Which codes of a column stand for no answer, by what the file declares and its labels say."""
+"""Find the missing codes of a column from file declarations and labels."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tabsoda.schema.words import words
 
 # Texts are read as labels in columns with at most this many of them.
 _MAX_TEXTS = 200
-# Words shorter than this do not show that labels belong to one scale.
+# Shared words shorter than this are no evidence that labels belong to one scale.
 _LONG_WORD = 4
-# Beside so few answers, "not sure" and "unknown" are not answers.
+# With so few other answers, "not sure" and "unknown" are not answers.
 _FEW_ANSWERS = 2
 _HIGH = 90
 
@@ -26,20 +26,20 @@ _HIGH = 90
 def special_codes(
     values: Iterable[object], hints: ColumnHints, texts: Collection[str] = ()
 ) -> dict[Code, Reason]:
-    """Return the codes that stand for no answer, and why.
+    """Return the missing codes of a column, and the reason each stands for.
 
     A code counts if the file declares it missing, if it is a letter (``.a``), or if its label
-    gives a reason for no answer. A label that could also be an answer ("NC", "trifft nicht zu")
-    counts only where the code is declared missing or lies apart from the other codes. Declared
-    codes without a readable label mean what they mean in the rest of the file.
+    gives a reason for a missing answer. A label that could also be an answer ("NC", "trifft nicht
+    zu") counts only if the code is declared missing or a gap separates it from the other codes.
+    Declared codes without a readable label have the meaning they have in the rest of the file.
 
     Parameters
     ----------
     values : iterable
-        Values of the column that may be codes, beside those in ``hints``.
+        Values of the column that may be codes, in addition to those in ``hints``.
     hints : ColumnHints
     texts : collection of str
-        Answers in words that say that there is no answer, from ``texts_without_answer``.
+        Texts that mean a missing answer, from ``texts_without_answer``.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def special_codes(
 
 
 def texts_without_answer(values: Iterable[object], hints: ColumnHints) -> list[str]:
-    """Return the texts of a column that themselves say that there is no answer.
+    """Return the texts of a column that mean a missing answer.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def texts_without_answer(values: Iterable[object], hints: ColumnHints) -> list[s
 
 
 def _is_certain(reading: LabelReading | None, n_answers: int) -> bool:
-    """Whether a label is not an answer; "not sure" beside yes and no is not one, either."""
+    """Whether a label is not an answer; "not sure" next to yes and no is not one, either."""
     if reading is None:
         return False
     is_third = reading.reason is Reason.DONT_KNOW and 1 < n_answers <= _FEW_ANSWERS
@@ -102,11 +102,11 @@ def _is_certain(reading: LabelReading | None, n_answers: int) -> bool:
 
 
 def doubtful_labels(hints: ColumnHints) -> dict[Code, Reason | None]:
-    """Return codes that count as answers although they may stand for no answer.
+    """Return codes that count as answers although they may be missing codes.
 
-    Those are labels that may give a reason, unless they share a word with another label ("trifft
-    nicht zu" beside "trifft eher zu" is an answer), and codes such as 998 far from the others
-    whose label gives no reason that is known; their value is None.
+    These are labels that may give a reason, unless they share a word with another label ("trifft
+    nicht zu" next to "trifft eher zu" is an answer), and codes such as 998 far from the others
+    whose label gives no known reason; their value is None.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def doubtful_labels(hints: ColumnHints) -> dict[Code, Reason | None]:
 
 
 def _is_answer_apart(code: Code, label: str) -> bool:
-    """Whether a code apart is the end of a scale labelled at its ends only, or says "other"."""
+    """Whether a separated code is the end of a scale labelled only at its ends, or "other"."""
     number = as_number(code)
     if number is None or 0 <= number < _HIGH:
         return True
@@ -148,9 +148,9 @@ def _text(value: object, labelled: Code | None, hints: ColumnHints) -> str:
 
 
 def _codes_apart(hints: ColumnHints) -> set[Code | None]:
-    """Return the labelled codes that may mean no answer and lie apart from the other codes.
+    """Return the labelled codes that may be missing codes and are separated from the others.
 
-    A code is apart if it is negative where the others are not, or more than one step of the scale
+    A code is separate if it is negative and the others are not, or more than one scale step
     above them. Abbreviations with different meanings ("3 NS", "4 NR") after the last answer
     support each other.
     """

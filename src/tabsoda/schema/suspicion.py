@@ -1,4 +1,4 @@
-"""Codes that look like "no answer" although nobody has said so: 91..99, -1..-9, .a-.z."""
+"""Find undeclared values that look like missing codes: 91..99, -1..-9, .a-.z."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tabsoda.schema.column import Code
 _LETTER = re.compile(r"^\.[a-zA-Z]$")
 # A gap this many times the spread below it makes a top code stand out in a numeric column.
 _GAP_SHARE = 0.25
-# Any other value on top is taken for a code if it is far away and many have it: a lone outlier, a
+# Any other top value is taken as a code if it is far away and frequent: a lone outlier, a
 # heavy tail and a short list of levels are ordinary.
 _FAR_TIMES = 3
 _FAR_GAP = 10
@@ -35,20 +35,20 @@ def is_lettered(value: object) -> bool:
 def suspicious_codes(
     values: Iterable[object], shares: Mapping[float, float] | None = None
 ) -> tuple[Code, ...]:
-    """Return the codes among a column's distinct values that look like no answer.
+    """Return the values among a column's distinct values that look like missing codes.
 
     Parameters
     ----------
     values : iterable
-        Distinct values that the description takes for answers.
+        Distinct values that the description treats as answers.
     shares : mapping of float to float, optional
-        What share of the answers each number has.
+        The share of the answers that each number has.
 
     Returns
     -------
     tuple of Code
         In increasing order, letters last. -1..-9 count where every other value is 0 or more;
-        7, 8, 9, 91..99, 991, ... and 77, 88, 99, ... where a gap parts them from the values
+        7, 8, 9, 91..99, 991, ... and 77, 88, 99, ... where a gap separates them from the values
         below; 81..89, 981, ... where such codes lie above them, too. With ``shares``, any number
         on top that is at least three times the next and that one in twenty has.
 
@@ -76,7 +76,7 @@ def suspicious_codes(
 
 
 def _top_codes(numbers: np.ndarray, shares: Mapping[float, float]) -> list[float]:
-    """Codes at the top of sorted distinct numbers, parted from them by a gap."""
+    """Codes at the top of sorted distinct numbers, separated from the rest by a gap."""
     codes: list[float] = []
     while numbers.size > 1:
         top = _conventional_top(numbers) or _frequent_top(numbers, shares)
@@ -110,7 +110,7 @@ def _frequent_top(numbers: np.ndarray, shares: Mapping[float, float]) -> list[fl
 
 
 def _is_conventional(number: float) -> bool:
-    """7, 8, 9; 77, 88, 99; and 91..99, 991..999, ..., which NSDUH uses nearly all of."""
+    """Whether a code is one of 7, 8, 9; 77, 88, 99; 91..99, 991..999, ... (used by NSDUH)."""
     digits = _digits(number)
     if len(set(digits)) == 1:
         return digits[0] in "789"
@@ -118,18 +118,18 @@ def _is_conventional(number: float) -> bool:
 
 
 def _is_edited(number: float, above: float) -> bool:
-    """81..89 below 91..99, 981..989 below 991..999, ...: NSDUH's codes for edited answers."""
+    """Whether a code is one of 81..89, 981..989, ...: NSDUH's codes for edited answers."""
     digits = _digits(number)
     long_enough = 1 < len(digits) == len(_digits(above))
     return long_enough and digits[:-1] == "9" * (len(digits) - 2) + "8" and digits[-1] != "0"
 
 
 def _digits(number: float) -> str:
-    """Return the digits of a whole number from 7 on, and none of another."""
+    """Return the digits of a whole number of at least 7, else an empty string."""
     return str(int(number)) if number >= 7 and number == round(number) else ""
 
 
 def _stands_out(code: float, below: np.ndarray) -> bool:
-    """Whether a code lies beyond a gap: of at least 2, and a quarter of the code if larger."""
+    """Whether a gap of at least 2, or a quarter of the code if larger, precedes a code."""
     gap = code - float(below.max())
     return gap >= max(2.0, _GAP_SHARE * code)

@@ -1,4 +1,4 @@
-"""survey.toml: the description of a survey as a person reads and edits it.
+"""Read and write survey.toml, the editable description of a survey.
 
 ::
 
@@ -14,10 +14,10 @@
     refused = [-7]
 
 The order of the tables is the order of the questionnaire, the order of the levels that of an
-ordinal. ``skip``, ``refused``, ``dont_know``, ``blank`` and ``other`` list the codes that are no
-answer; the code ``""`` is an empty text, ``"."`` an empty cell of any type.
+ordinal. ``skip``, ``refused``, ``dont_know``, ``blank`` and ``other`` list the codes that are not
+answers; the code ``""`` is an empty text, ``"."`` an empty cell of any type.
 
-Above them may stand what many columns have in common (:mod:`tabsoda.schema.corrections`), and
+Corrections of many columns (:mod:`tabsoda.schema.corrections`) may precede them, and
 ``[level_sets]``, lists of levels that a variable names instead of repeating them.
 """
 
@@ -44,11 +44,11 @@ from tabsoda.schema.unknown_keys import unknown_key
 FORMAT_VERSION = 1
 _HEADER = """\
 # Survey description. Edit it freely; the order of the variables is that of the questionnaire.
-# role: question where absent; id, weight, stratum, cluster and ignore are left as they are.
+# role: question if absent; columns of role id, weight, stratum, cluster or ignore stay unchanged.
 # kind: continuous, nominal or ordinal (levels in their order).
-# skip, refused, dont_know, blank, other: codes that are no answer, and why.
-# confidence: how sure a guess of the kind is; remove it where you have checked the kind.
-# guessed: what was guessed, and why, before you gave the kind or role; for information only.
+# skip, refused, dont_know, blank, other: codes that are not answers, by reason.
+# confidence: how certain the guess of the kind is; remove it once you have checked the kind.
+# guessed: the guess and its reason before you gave the kind or role; for information only.
 """
 _LINE = 96
 # Labelled levels that this many columns share are written once, under [level_sets].
@@ -90,7 +90,7 @@ class _Document(BaseModel):
         return self
 
     def corrections(self) -> tuple[Correction, ...]:
-        """Return what many columns have in common, the whole file first."""
+        """Return the corrections, those of the whole file first."""
         found = []
         if self.missing or self.blanks:
             form = CorrectionForm(missing=self.missing, blanks=self.blanks)
@@ -128,7 +128,7 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
         for code in take(getattr(variable, reason.value), labels):
             if code in special:
                 raise InputError(
-                    "lists a code twice among those that are no answer",
+                    "lists a code twice among those that are not answers",
                     column=variable.name,
                     found=f"{code!r} as {special[code].value} and as {reason.value}",
                     expected="each code once",
@@ -163,9 +163,9 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
 
 
 def _explain(error: ValidationError, content: Mapping[str, Any], source: str) -> InputError:
-    """Turn pydantic's first complaint into ours: which variable, which key, what instead."""
+    """Turn pydantic's first error into an InputError with variable, key and expected value."""
     errors = error.errors()
-    # A misspelt key is also an absent one; the misspelling is what helps.
+    # A misspelt key is also a missing one; the misspelling is the helpful error.
     first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     where = list(first["loc"])
     column, in_columns = None, where[:1] == ["columns"]
@@ -181,14 +181,14 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
         place = "" if len(where) == 1 else str(where[0])
         known = Labelled.model_fields if place else form.model_fields
         return unknown_key(str(where[-1]), known, f"'{source}'", column=column, place=place)
-    # Members of a union add their own name to the place; the key comes before them.
+    # Members of a union add their own name to the location, after the key.
     key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())
     if where[:1] == ["missing"] and len(where) > 1:
         key = f"missing.{where[1]}"
     is_absent = first["type"] == "missing"
-    whole = "is not complete" if is_absent else "is not right"
+    whole = "is not complete" if is_absent else "is not valid"
     return InputError(
-        f"is described wrongly in '{source}'"
+        f"is not described correctly in '{source}'"
         if column
         else f"The survey description '{source}' {whole}",
         column=column,
@@ -215,7 +215,7 @@ def _labelled_levels(column: Column) -> _LevelSet:
 
 
 def _shared_levels(schema: Schema) -> dict[_LevelSet, str]:
-    """Name the labelled levels that several columns share, so that they are written once."""
+    """Name the labelled levels that several columns share, to write them once."""
     counts = Counter(_labelled_levels(column) for column in schema)
     shared = [
         levels
@@ -262,7 +262,7 @@ def _format_variable(column: Column, sets: Mapping[_LevelSet, str]) -> str:
 
 
 def _format_codes(codes: Iterable[Code], labels: dict[Code, str]) -> str:
-    """Write codes on one line where they fit, else one a line; labels are used up."""
+    """Write codes on one line if they fit, else one per line; used labels are removed."""
     items = [
         f"{{ code = {_literal(code)}, label = {_literal(labels.pop(code))} }}"
         if code in labels
@@ -276,5 +276,5 @@ def _format_codes(codes: Iterable[Code], labels: dict[Code, str]) -> str:
 
 
 def _literal(value: Code) -> str:
-    """Write one value as TOML does."""
+    """Write one value as TOML."""
     return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")

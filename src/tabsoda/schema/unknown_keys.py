@@ -1,4 +1,4 @@
-"""The error for a key that a survey description does not have; the same for TOML and JSON."""
+"""The error for an unknown key in a survey description, in TOML or JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tabsoda.errors import InputError
 def unknown_key(
     key: str, known: Iterable[str], source: str, *, column: str | None = None, place: str = ""
 ) -> InputError:
-    """Return an error that names the key, its place and the nearest valid key.
+    """Return an error that names the key, its location and the nearest valid key.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def unknown_key(
     known : iterable of str
         The keys that are valid there.
     source : str
-        The description, as messages name it.
+        The name of the description, for messages.
     column : str, optional
         The column whose entry holds the key.
     place : str

@@ -1,4 +1,4 @@
-"""A column's values as plain numbers or texts, whatever type they are stored in."""
+"""Convert a column's values to plain numbers or texts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def comparable(series: pl.Series) -> pl.Series:
     if kind == pl.Null:
         return series.cast(pl.Float64)
     raise InputError(
-        "is of a type that holds no answers",
+        "has a type that cannot hold answers",
         column=series.name,
         found=str(kind),
         expected="numbers, texts, categories, dates or booleans",

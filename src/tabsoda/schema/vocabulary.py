@@ -1,14 +1,14 @@
-"""The words of labels that give a reason for no answer, one TOML file per language.
+"""Label phrases that give a reason for a missing answer, one TOML file per language.
 
 Each file in ``languages`` lists:
 
-- ``phrases``: a reason wherever they are the whole label or its first part;
+- ``phrases``: a reason if they are the whole label or its first part;
 - ``whole``: the same, but only as a whole part of a label;
 - ``short``: abbreviations, which need more evidence ("NC" may be North Carolina);
 - ``unclear``: phrases that are as often answers ("trifft nicht zu" ends many scales);
-- ``missing``: words for "missing" that leave the reason open to the rest of the label;
-- ``fillers``: words that may stand beside a reason; ``answers``: phrases that contain one but are
-  answers ("no sabe leer"); ``else``: answers whose code often lies apart ("77 Otro").
+- ``missing``: words for "missing"; the reason is in the rest of the label;
+- ``fillers``: words that may accompany a reason; ``answers``: phrases that contain one but are
+  answers ("no sabe leer"); ``else``: answers whose code is often separate ("77 Otro").
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import Any
 from tabsoda.schema.column import Reason
 from tabsoda.schema.words import LOST, words
 
-# Ways to fill in lost characters that are tried.
+# Maximum number of ways to fill in lost characters.
 _MAX_SPELLINGS = 200
 
 
 class Use(StrEnum):
-    """What a phrase of the vocabulary does in a label."""
+    """The role of a vocabulary phrase in a label."""
 
     PHRASE = "phrases"
     WHOLE = "whole"
@@ -55,7 +55,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Match:
-    """Words of a label that are a phrase of the vocabulary, in one or more languages."""
+    """Words of a label that match a phrase, in one or more languages."""
 
     start: int
     stop: int
@@ -88,7 +88,7 @@ class Vocabulary:
                 known.append(entry)
 
     def find(self, sequence: Sequence[str]) -> list[Match]:
-        """Return the phrases in a sequence of words, from left to right, the longest first.
+        """Return the phrases in a sequence of words, from left to right, longest first.
 
         Lost characters are filled in so that most words belong to a phrase.
         """
@@ -112,7 +112,7 @@ class Vocabulary:
         return matches
 
     def _spellings(self, word: str) -> list[str]:
-        """Return the words of the vocabulary that a word with lost characters may be."""
+        """Return the vocabulary words that match a word with lost characters."""
         if LOST not in word:
             return [word]
         pattern = re.compile(".?".join(map(re.escape, word.split(LOST))))

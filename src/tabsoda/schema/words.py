@@ -1,4 +1,4 @@
-"""The words of a label in one spelling: without case, accents, punctuation and damaged letters."""
+"""Split labels into normalised words: no case, accents, punctuation or damaged letters."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import unicodedata
 
 # Stands for a character that a wrong decoding has lost.
 LOST = "\ufffd"
-# Letters that Unicode does not decompose into a plain letter and an accent. Apostrophes go.
+# Letters that Unicode does not decompose into letter and accent. Apostrophes are removed.
 _PLAIN_LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ة": "ه", "ى": "ي", "ـ": ""}
     | dict.fromkeys("'’‘ʼ`´", "")
 )
-# Vowel signs of Indian and Thai scripts are letters here, which Python's \w leaves out.
+# Vowel signs of Indian and Thai scripts count as letters here; Python's \w excludes them.
 _LETTER = rf"[^\W_]|[\u0900-\u0963\u0966-\u0eff{LOST}]"
 _SINGLE = r"[^\W\d_]"
 # Spaces do not separate words in Chinese and Japanese: every character is a word.
@@ -69,7 +69,7 @@ def _plain(text: str) -> str:
 
 
 def _repaired(text: str) -> str:
-    """Undo the decoding of UTF-8 as Latin-1 or Windows-1252; other texts stay as they are."""
+    """Undo the decoding of UTF-8 as Latin-1 or Windows-1252; return other texts unchanged."""
     if text.isascii():
         return text
     try:

@@ -1,4 +1,4 @@
-"""Checking data against routing rules: who answered although skipped, which blanks stay open."""
+"""Check data against routing rules: answers that break a rule, and blanks no rule explains."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _EXAMPLES = 10
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """How data keep to one rule.
+    """How well the data follow one rule.
 
     Attributes
     ----------
     identifier, target, sentence : str
     fired : int
-        Rows in which the rule says skip.
+        Rows in which the rule fires.
     blank : int
         Rows among them in which the target is blank or a known skip. The rules file and the review
         page give the same number.
@@ -32,7 +32,7 @@ class RuleFinding:
     answered : int
         Rows among them in which the target is answered: violations.
     example_rows : tuple of int
-        The first of those rows, counted from 1 as they stand in the file.
+        The first of those rows, numbered from 1 in file order.
     """
 
     identifier: str
@@ -47,7 +47,7 @@ class RuleFinding:
 
 @dataclass(frozen=True)
 class ColumnFinding:
-    """What is known of the cells of one column once the rules are applied.
+    """Counts of one column's cells by state, with the rules applied.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class ColumnFinding:
     declined : int
         Refused, or answered with "don't know".
     unexplained : int
-        Blank for no known reason: what an imputer would fill.
+        Blank for no known reason: these are the cells that an imputer fills.
     """
 
     column: str
@@ -90,19 +90,19 @@ class CheckResult:
 
     @property
     def violations(self) -> tuple[RuleFinding, ...]:
-        """The rules that somebody answered against, the most often broken first."""
+        """The rules that some respondents broke by answering, most violations first."""
         broken = [finding for finding in self.rules if finding.answered]
         return tuple(sorted(broken, key=lambda finding: -finding.answered))
 
     @property
     def unexplained(self) -> tuple[ColumnFinding, ...]:
-        """The columns with blanks left open, the most open first."""
+        """The columns with unexplained blanks, most blanks first."""
         left = [finding for finding in self.columns if finding.unexplained]
         return tuple(sorted(left, key=lambda finding: -finding.unexplained))
 
     @property
     def totals(self) -> dict[str, int]:
-        """Cells over all columns, and rules that were broken."""
+        """Counts of cells over all columns, and of broken rules."""
         names = ("answered", "skipped", "declined", "unexplained")
         cells = {name: sum(getattr(c, name) for c in self.columns) for name in names}
         return {
@@ -129,7 +129,7 @@ class CheckResult:
 
 
 def check(table: CodedTable, rules: RuleSet) -> CheckResult:
-    """Hold a table against routing rules.
+    """Check a table against routing rules.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Routing a table forward through its questionnaire, one target after the other."""
+"""Apply routing rules to a table, target by target in questionnaire order."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tabsoda.table import CodedTable
 if TYPE_CHECKING:
     from tabsoda.skips.rule_set import RuleSet
 
-# Reasons that only somebody who was asked can give.
+# Reasons that imply that the question was asked.
 ASKED_REASONS = (Reason.REFUSED, Reason.DONT_KNOW)
 
 
 @dataclass(frozen=True, eq=False)
 class Routing:
-    """What rules say of a table.
+    """The result of applying rules to a table.
 
     Attributes
     ----------
     states : CellStates
-        The table's states with the routed blanks skipped, save those of absent respondents.
+        The table's states with the routed blanks skipped, except those of absent respondents.
     fired : dict of str to ndarray of bool, shape (n_rows,)
         Where each rule fires, by its identifier, whether or not the target is answered.
     asked : ndarray of bool, shape (n_rows, n_columns)
@@ -37,7 +37,8 @@ class Routing:
     explained : ndarray of bool, shape (n_rows, n_columns)
         Blanks on which an active rule fires, those of absent respondents included.
     seen : CodedTable
-        The table as conditions see it: ``explained`` skipped, those of absent respondents, too.
+        The table that conditions are evaluated on: all ``explained`` cells are skipped, including
+        those of absent respondents.
     """
 
     states: CellStates
@@ -47,33 +48,33 @@ class Routing:
     seen: CodedTable
 
     def fires(self, rule: SkipRule) -> NDArray[np.bool_]:
-        """Return where any rule would fire, rejected or not, part of the set or not; (n_rows,)."""
+        """Return where a rule fires, shape (n_rows,); it need not be in the rule set."""
         return rule.fires(self.seen)
 
     def counts(self, rule: SkipRule) -> Counts:
-        """Count any rule against the blanks of its target."""
+        """Cross-tabulate where a rule fires and where its target is blank."""
         blank = ~self.asked[:, self.states.names.index(rule.target)]
         return Counts.of(self.fires(rule), blank)
 
     def rival_counts(self, rule: SkipRule) -> tuple[Counts, ...]:
-        """Count each of a rule's rivals against the blanks of the rule's target."""
+        """Cross-tabulate where each rival of a rule fires and where the target is blank."""
         return tuple(self.counts(replace(rule, any_of=rival.any_of)) for rival in rule.rivals)
 
 
 def was_asked(states: CellStates) -> NDArray[np.bool_]:
-    """Return the cells whose question was put: answered, refused, or "don't know"."""
+    """Return the cells whose question was asked: answered, refused, or "don't know"."""
     codes = [reason_code(reason) for reason in ASKED_REASONS]
     return states.answered | np.isin(states.reasons, codes)
 
 
 def route(rules: RuleSet, table: CodedTable) -> Routing:
-    """Apply rules in questionnaire order, so that a learned skip reaches what hangs on it.
+    """Apply rules in questionnaire order, so that a skip carries over to dependent questions.
 
     The order is that of the rule set, so a table with its columns in another order is routed
-    the same. Only who was absent is seen in the table's own order; see :meth:`RuleSet.apply`.
+    the same. Only absence depends on the table's own order; see :meth:`RuleSet.apply`.
 
-    The miner, ``check``, the review page and the imputer all take from here where a rule fires and
-    how often its target was asked, so their counts agree.
+    The miner, ``check``, the review page and the imputer all use this function, so their counts
+    agree.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def route(rules: RuleSet, table: CodedTable) -> Routing:
     states = table.states.states.copy()
     asked = was_asked(table.states)
     explained = np.zeros(table.shape, dtype=bool)
-    # A gate comes before its targets, so what is known of it by then is final and can be kept.
+    # A gate comes before its targets, so its states are final by then and can be cached.
     held: dict[Condition, NDArray[np.bool_]] = {}
 
     def holds(condition: Condition) -> NDArray[np.bool_]:

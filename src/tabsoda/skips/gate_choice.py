@@ -1,9 +1,4 @@
-"""The choice of gates over all targets, once every target has its candidates.
-
-Of the gates that explain a target's blanks equally well the questionnaire's own is most likely the
-one that explains other targets, too. And where a question is skipped whenever an earlier one was,
-both follow the same gate: the rule names that gate, not the fellow follower.
-"""
+"""Choose gates over all targets, once every target has its candidates."""
 
 from __future__ import annotations
 
@@ -32,7 +27,7 @@ class ChosenRule:
     counts : Counts
     q_value : float
     rivals : list of (path, Counts)
-        Other paths that fit as well, the most plausible first.
+        Other paths that fit as well, most plausible first.
     """
 
     path: Path
@@ -47,9 +42,9 @@ def gates_of(path: Path) -> tuple[int, ...]:
 
 
 def shared_gates(found: dict[int, TargetRules]) -> Counter[int]:
-    """Count for each gate the targets of which it explains some blanks as well as any other.
+    """Count, for each gate, the targets for which no other gate explains more of some blanks.
 
-    A greedy set cover: the gate that serves most targets is settled first and takes its targets
+    A greedy set cover: the gate that serves most targets is chosen first and takes its targets
     out of the count, so that a gate is not credited with targets that another explains better.
 
     Parameters
@@ -68,7 +63,7 @@ def shared_gates(found: dict[int, TargetRules]) -> Counter[int]:
         for (target, _), gates in waiting.items():
             for gate in gates:
                 targets_of.setdefault(gate, set()).add(target)
-        # Equal numbers are settled by the place in the questionnaire, the later gate first.
+        # Ties are broken by position in the questionnaire, the later gate first.
         best = max(targets_of, key=lambda gate: (len(targets_of[gate]), gate))
         served[best] = len(targets_of[best])
         waiting = {key: gates for key, gates in waiting.items() if best not in gates}
@@ -76,12 +71,16 @@ def shared_gates(found: dict[int, TargetRules]) -> Counter[int]:
 
 
 class GateChoice:
-    """Chooses among equally good gates, target after target in questionnaire order.
+    """Chooses among equally good gates, target by target in questionnaire order.
+
+    If several gates explain a target's blanks equally well, the real gate is most likely the one
+    that also explains other targets. If a question is skipped whenever an earlier one is, both
+    have the same gate, and the rule names that gate rather than the earlier question.
 
     Parameters
     ----------
     codes : CellCodes
-        With the skips that the search learned; replaced by those of the chosen rules.
+        With the skips that the search found; replaced by those of the chosen rules.
     asked : ndarray of bool, shape (n_rows, n_columns)
     settings : PuritySettings
     """
@@ -117,13 +116,13 @@ class GateChoice:
         return traced if self._explain(target, traced, explained, tolerance) else rules
 
     def _by_service(self, rule: FoundRule, served: Counter[int]) -> FoundRule:
-        """Put the path first whose gates serve most targets; the search ranked the others."""
+        """Put the path whose gates serve most targets first; the others keep the search's order."""
         paths = [rule.path, *rule.options]
         ranked = sorted(paths, key=lambda path: -sum(served[gate] for gate in gates_of(path)))
         return FoundRule(ranked[0], ranked[1:])
 
     def _traced(self, target: int, rule: FoundRule) -> list[FoundRule]:
-        """Name the gates behind a question that was itself skipped, where they explain as much."""
+        """Replace "was itself skipped" by that question's own gates if they explain as much."""
         blank = ~self.asked[:, target]
         for index, condition in enumerate(rule.path):
             if not _only_skipped(condition):
@@ -139,10 +138,10 @@ class GateChoice:
         return [rule]
 
     def _as_good(self, target: int, parts: list[FoundRule], rule: FoundRule, fellow: int) -> bool:
-        """Tell whether the gates behind a fellow follower explain what its own skip explains.
+        """Return whether the gates of an earlier follow-up explain as much as its skip does.
 
-        Respondents who were asked the fellow against its rules may be asked the target as well;
-        they do not count as exceptions here.
+        Respondents who were asked the earlier follow-up against its rules may be asked the target
+        as well; they do not count as exceptions here.
         """
         blank, tolerance = ~self.asked[:, target], self.settings.gain_tolerance
         own, fires = self.codes.all_hold(rule.path), self._fires(parts)
@@ -157,12 +156,12 @@ class GateChoice:
         explained: NDArray[np.bool_],
         tolerance: float,
     ) -> bool:
-        """Tell whether rules lose few of the blanks that were explained before.
+        """Return whether rules lose few of the blanks that were explained before.
 
-        Where codes of the file mark skips, a fellow follower's skips are known although its gate
-        was refused, and its rules do not explain them. The target's cells that are marked as well
-        stay skips without a rule, so rules may lose ``fellow_tolerance`` of all blanks in this way,
-        and ``tolerance`` otherwise.
+        If codes in the file mark skips, the skips of an earlier follow-up are known even where its
+        gate was refused, and its rules do not explain them. Cells of the target that are marked as
+        well remain skips without a rule, so rules may lose ``fellow_tolerance`` of all blanks in
+        this way, and ``tolerance`` otherwise.
         """
         lost = explained & ~self._fires(rules)
         unmarked = lost & ~self.codes.marked_as_skipped(target)
@@ -213,7 +212,7 @@ class GateChoice:
         slack = self.settings.gain_tolerance * own.fired_blank
         rivals = []
         for path in rule.options:
-            # Another follower that is skipped along is not a gate.
+            # Another follow-up that is skipped at the same time is not a gate.
             if any(_only_skipped(condition) for condition in path):
                 continue
             fires = self.codes.all_hold(path)
@@ -225,7 +224,7 @@ class GateChoice:
 
 
 def joined(first: Path, second: Path) -> Path:
-    """Return the path that asks for the conditions of both, one per gate."""
+    """Return the path that combines the conditions of both, one per gate."""
     members: dict[int, NDArray[np.bool_]] = {}
     for condition in [*first, *second]:
         known = members.get(condition.gate)

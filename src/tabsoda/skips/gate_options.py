@@ -1,10 +1,4 @@
-"""Other gates that explain the same blanks as well, and whether a condition names answers.
-
-"WORRYD is skipped when WORRYB was answered" fits as well as "when FORM is 1" where one form was
-asked WORRYB and the other WORRYD. A condition that names some of a gate's answers says why a
-question is skipped; one that holds whatever was answered only says who else was asked. Reasons
-such as "refused" count as answers here.
-"""
+"""Find other gates that explain the same blanks equally well."""
 
 from __future__ import annotations
 
@@ -25,16 +19,21 @@ Path = list[GateSet]
 
 @dataclass(frozen=True)
 class Scored:
-    """One condition for each gate before a target; arrays of shape (n_gates,) unless said.
+    """One condition for each gate before a target; arrays of shape (n_gates,) unless stated.
+
+    Conditions that name some of a gate's answers are preferred, because they say why a question is
+    skipped; a condition that holds for any answer only says who else was asked. If one form asks
+    WORRYB and the other WORRYD, "WORRYD is skipped when WORRYB was answered" fits as well as "when
+    FORM is 1". Reasons such as "refused" count as answers here.
 
     Attributes
     ----------
     pure : ndarray of bool, shape (n_codes,)
-        The codes that lead past the target.
+        The codes that skip the target.
     blank, asked : ndarray of int64
         Rows in which the condition holds, by whether the target is blank or was asked.
     names_answers : ndarray of bool
-        Whether some answers lead past the target and others do not.
+        Whether some answers skip the target and others do not.
     """
 
     pure: NDArray[np.bool_]
@@ -43,12 +42,12 @@ class Scored:
     names_answers: NDArray[np.bool_]
 
     def score(self, exception_cost: float) -> NDArray[np.float64]:
-        """Blanks that are explained, less what the exceptions cost."""
+        """Return the number of explained blanks minus the cost of the exceptions."""
         return self.blank - exception_cost * self.asked
 
 
 def scored(search: TargetSearch, counts: GateCounts, pure: NDArray[np.bool_]) -> Scored:
-    """Sum up the marked codes of every gate."""
+    """Sum the counts of the marked codes of every gate."""
     codes, target = search.codes, search.target
     replies = search.gates.replies[: len(pure)]
     inside, outside = pure & replies, ~pure & replies
@@ -57,7 +56,7 @@ def scored(search: TargetSearch, counts: GateCounts, pure: NDArray[np.bool_]) ->
         per_gate(codes, target, counts.asked * outside),
         search.max_share,
     )
-    # Answers that would not make a rule by themselves do not make one of a skip, either.
+    # Answers too rare to form a rule by themselves do not count as naming answers, either.
     enough = per_gate(codes, target, counts.blank * inside) >= search.settings.min_support
     return Scored(
         pure,
@@ -69,14 +68,14 @@ def scored(search: TargetSearch, counts: GateCounts, pure: NDArray[np.bool_]) ->
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The conditions that could stand in the place of one condition of a path.
+    """The conditions that could replace one condition of a path.
 
     Attributes
     ----------
     own_names_answers : bool
         Whether the condition itself names answers.
     options : list of GateSet
-        The others, the best first, those that name answers before all others.
+        The others, best first; those that name answers come before the rest.
     n_naming : int
         How many of the options name answers.
     """
@@ -109,7 +108,7 @@ def alternatives(search: TargetSearch, path: Path, index: int) -> Alternatives:
     close = (score >= (1 - tolerance) * own_score) & (found.blank >= settings.min_support)
     close[[condition.gate for condition in path]] = False
     order = np.flatnonzero(close)
-    # Those that name answers first, then the best, then the nearest.
+    # Order: conditions that name answers, then the best, then the nearest.
     order = order[np.lexsort((-order, -score[order], ~named[order]))][: settings.max_compared]
     # A gate that adds enough for a rule of its own is a gate, not a rival.
     slack = np.minimum(explained.sum() * tolerance[order], settings.min_support - 1)
@@ -135,7 +134,7 @@ def improved(search: TargetSearch, path: Path) -> Path:
 
 
 def options(search: TargetSearch, path: Path) -> list[Path]:
-    """Return the paths with one condition exchanged that fit as well, and name answers as well."""
+    """Return the paths with one condition replaced that fit and name answers as well."""
     found = []
     for index in range(len(path)):
         others = alternatives(search, path, index)

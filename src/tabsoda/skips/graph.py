@@ -1,4 +1,4 @@
-"""The routing graph: which question leads past which, for drawing."""
+"""The routing graph of a rule set: which question skips which."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Node:
-    """A question that takes part in the routing."""
+    """A question that is a gate or a target."""
 
     name: str
     label: str
@@ -21,7 +21,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """A gate, what it must hold, and the question that is then skipped.
+    """A gate, its condition, and the question that is skipped when the condition holds.
 
     ``together_with`` names the other gates of the same path: all must hold.
     """
@@ -34,7 +34,7 @@ class Edge:
 
     @property
     def caption(self) -> str:
-        """The condition, and which other gates must agree."""
+        """The condition, and the other gates of the same path."""
         others = f" (together with {', '.join(self.together_with)})" if self.together_with else ""
         return self.condition + others
 
@@ -59,7 +59,7 @@ class RoutingGraph:
 
     @classmethod
     def of(cls, rules: RuleSet) -> RoutingGraph:
-        """Draw the rules that nobody rejected."""
+        """Return the graph of the rules that are not rejected."""
         columns = rules.column_of
         edges = tuple(
             Edge(
@@ -111,7 +111,7 @@ def _caption(node: Node) -> str:
 
 
 def _mermaid(text: str) -> str:
-    """Write what Mermaid or a browser would interpret as entity codes; a new line as <br/>."""
+    """Escape what Mermaid or a browser would interpret; write a new line as <br/>."""
     safe = "".join(
         character if character.isalnum() or character in " .,:;_'?!-+\n" else f"#{ord(character)};"
         for character in text
@@ -120,6 +120,6 @@ def _mermaid(text: str) -> str:
 
 
 def _dot(text: str) -> str:
-    """Quote for Graphviz, whose labels give backslashes a meaning."""
+    """Quote for Graphviz, where a backslash in a label is an escape."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ")
     return '"' + escaped.replace("\n", "\\n").replace("\0", " ") + '"'

@@ -1,4 +1,4 @@
-"""Mining the routing of a questionnaire: forward over its columns, rules for one target a time."""
+"""Mine the routing rules of a questionnaire, target by target in column order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
 SCREENS = ("purity", "paper")
-WITHHELD = "skips withheld: respondent absent"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class MinedSkips:
     explained : ndarray of bool, shape (n_rows, n_columns)
         The skipped cells on which a rule fires, known before or not.
     events : EventLog
-        Targets left out and why, candidates turned down and by which screen, rules dropped, skips
+        Targets left out and why, candidates rejected and by which screen, rules dropped, skips
         withheld.
     absence : Absence or None
         When skips were withheld from ``states`` although a rule fires; None in the paper's screen.
@@ -56,12 +55,12 @@ class MinedSkips:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The questions that the rules lead past, each once, in questionnaire order."""
+        """The questions that the rules skip, each once, in questionnaire order."""
         return targets_of(self.rules)
 
 
 class SkipMiner:
-    """Finds which answers lead past which questions, from blanks and the questionnaire's order.
+    """Finds which answers skip which questions, from blanks and the questionnaire's order.
 
     Parameters
     ----------
@@ -69,16 +68,16 @@ class SkipMiner:
     screen : {"purity", "paper"}
         ``"purity"`` judges each rule by how rarely its target was asked where it fires, and lets
         it fire only where its gates were answered or themselves skipped. ``"paper"`` is the
-        screen of Section 3.2 and Appendix A, which asks one rule to explain nearly all blanks.
+        screen of Section 3.2 and Appendix A, which requires one rule to explain nearly all blanks.
 
     Notes
     -----
-    A follow-up whose gate is itself missing stays missing: no earlier column tells where the
-    unknown answer would have led. It is settled when the gate is imputed.
+    A follow-up whose gate is itself missing stays missing: no earlier column shows whether the
+    unknown answer would have skipped it. This is decided when the gate is imputed.
 
-    Skips known from codes or a mask are skips from the start, as they are to ``check``, the review
-    page and the imputer: a rule can build on a skipped gate, and a skipped target is a blank one.
-    To compare what is mined with known skips, mine a table without them.
+    Skips known from codes or a mask are skips from the start, as in ``check``, the review page and
+    the imputer: a rule can use a skipped gate, and a skipped target counts as blank. To compare the
+    mined rules with known skips, mine a table without them.
 
     Examples
     --------
@@ -98,9 +97,7 @@ class SkipMiner:
 
     def __init__(self, settings: MinerSettings | None = None, *, screen: str = "purity") -> None:
         if screen not in SCREENS:
-            raise InputError(
-                "There is no such screen", found=repr(screen), expected=" or ".join(SCREENS)
-            )
+            raise InputError("Unknown screen", found=repr(screen), expected=" or ".join(SCREENS))
         self.settings = MinerSettings() if settings is None else settings
         self.screen = screen
 
@@ -127,7 +124,7 @@ class SkipMiner:
         return self._agreed(rules, table, absence, events)
 
     def recount(self, mined: MinedSkips, table: CodedTable) -> MinedSkips:
-        """Return what was mined with its counts on another table of the same questions.
+        """Return mined rules with their counts on another table of the same questions.
 
         Used after mining without the known skips: the rules are counted on the table with them,
         and those that then fail the screen are dropped.
@@ -137,7 +134,7 @@ class SkipMiner:
         mined : MinedSkips
         table : CodedTable
         """
-        events = EventLog([event for event in mined.events if event.decision != WITHHELD])
+        events = EventLog([event for event in mined.events if event.kind != "skips_withheld"])
         return self._agreed(mined.rules, table, mined.absence, events)
 
     def _agreed(
@@ -153,8 +150,7 @@ class SkipMiner:
         log_withheld(events, table.names, routing.explained & ~states.skipped)
         unexplained = int((table.states.skipped & ~routing.explained).sum())
         if unexplained:
-            detail = f"{unexplained} cells that no rule explains"
-            events.add("skips", "skips known from codes kept", detail=detail)
+            events.add("known_skips_kept", cells=unexplained)
         return MinedSkips(rules, states, routing.explained & states.skipped, events, absence)
 
 
@@ -168,18 +164,15 @@ def mine_by_purity(
     """Run the default screen over all columns and return its rules."""
     codes = CellCodes(table, settings.max_bins)
     unusable = unusable_gates(table, settings)
-    for place, why in unusable.items():
-        events.add("skips", "column not used as a gate", column=table.names[place], detail=why)
+    for place, (different, answers) in unusable.items():
+        name = table.names[place]
+        events.add("column_not_used_as_gate", column=name, different=different, answers=answers)
     gates = GateCodes.of(codes, unusable)
     found: dict[int, TargetRules] = {}
     for target, name in enumerate(table.names):
         blank = ~asked[:, target]
-        why_not = reason_to_leave_out(blank, settings.min_support)
-        if why_not is not None and target > 0:
-            if blank.any():
-                events.add(
-                    "skips", f"target not mined: {why_not[0]}", column=name, detail=why_not[1]
-                )
+        if target > 0 and not can_be_mined(blank, settings.min_support):
+            log_not_mined(events, name, blank, settings.min_support)
         elif target > 0:
             found[target] = TargetSearch(codes, target, blank, settings, gates).run()
             codes.mark_skipped(target, found[target].fires & blank)
@@ -193,21 +186,24 @@ def mine_by_purity(
     return tuple(rules)
 
 
-def reason_to_leave_out(blank: NDArray[np.bool_], min_support: int) -> tuple[str, str] | None:
-    """Return why a target cannot have rules, in short and with its numbers, or None."""
-    n_blank = int(blank.sum())
-    if n_blank == len(blank):
-        return "blank in every row", "nothing shows who would have been asked"
-    if n_blank < min_support:
-        detail = f"{n_blank} blanks, and a rule must explain {min_support}"
-        return f"fewer than {min_support} blanks", detail
-    return None
+def can_be_mined(blank: NDArray[np.bool_], min_support: int) -> bool:
+    """Whether a target has enough blanks for a rule, and was asked at all."""
+    return bool(min_support <= blank.sum() < len(blank))
+
+
+def log_not_mined(events: EventLog, name: str, blank: NDArray[np.bool_], min_support: int) -> None:
+    """Log why a target cannot have rules; one without a blank needs none."""
+    if blank.all():
+        events.add("question_blank_in_every_row", column=name)
+    elif blank.any():
+        blanks = int(blank.sum())
+        events.add("question_with_few_blanks", column=name, blanks=blanks, needed=min_support)
 
 
 def as_rules(
     codes: CellCodes, target: int, chosen: list[ChosenRule], n_before: int
 ) -> list[SkipRule]:
-    """Turn what was found for a target into rules people can read."""
+    """Turn the rules found for a target into :class:`SkipRule` objects."""
     return [
         SkipRule(
             identifier=f"r{n_before + number + 1:03d}",
@@ -228,31 +224,37 @@ def as_rules(
 
 
 def log_rivals(events: EventLog, rules: list[SkipRule]) -> None:
-    """Say where a gate was chosen among several that fit as well."""
+    """Log where a gate was chosen among several that fit equally well."""
     for rule in rules:
         if rule.rivals:
-            others = ", ".join(" and ".join(rival.gates) for rival in rule.rivals)
-            detail = f"{' and '.join(rule.gates)} chosen rather than {others}"
-            events.add("skips", "other gates fit as well", column=rule.target, detail=detail)
+            events.add(
+                "other_gates_fit_as_well",
+                column=rule.target,
+                chosen=" and ".join(rule.gates),
+                others=[" and ".join(rival.gates) for rival in rule.rivals],
+            )
 
 
 def log_withheld(events: EventLog, names: tuple[str, ...], withheld: NDArray[np.bool_]) -> None:
-    """Say of which questions skips were withheld, and how many."""
+    """Log the number of skips withheld per question."""
     for place in np.flatnonzero(withheld.any(axis=0)):
-        events.add(
-            "skips",
-            WITHHELD,
-            column=names[place],
-            detail=f"{int(withheld[:, place].sum())} cells amid blanks that nothing explains",
-        )
+        cells = int(withheld[:, place].sum())
+        events.add("skips_withheld", column=names[place], cells=cells)
 
 
 def log_rejected(events: EventLog, name: str, found: TargetRules) -> None:
-    """Say how many candidates each screen turned down."""
-    if found.rejected:
-        detail = ", ".join(f"{screen} {n}" for screen, n in sorted(found.rejected.items()))
-        events.add("skips", "candidate rules turned down", column=name, detail=detail)
+    """Log how many candidates each screen rejected."""
+    rejected = found.rejected
+    if rejected:
+        events.add(
+            "candidate_rules_rejected",
+            column=name,
+            support=rejected.get("support"),
+            purity=rejected.get("purity"),
+            association=rejected.get("association"),
+            redundant=rejected.get("redundant"),
+        )
 
 
 def _quiet(done: int, total: int, name: str) -> None:
-    """Progress nothing."""
+    """Ignore progress."""

@@ -1,4 +1,4 @@
-"""From a survey to a rule set: run the miner, and record where its rules come from."""
+"""Mine the rule set of a survey, and record where its rules come from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class MiningResult:
-    """What :func:`mine_survey` returns.
+    """The result of :func:`mine_survey`.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class MiningResult:
     mined : MinedSkips
         The states under these rules, and the miner's events.
     found : ndarray of bool, shape (n_rows, n_columns)
-        Cells that the rules explain; without the help of known skips where these were ignored.
+        Cells that the rules explain; found without known skips if these were ignored.
     """
 
     rules: RuleSet
@@ -50,18 +50,18 @@ def mine_rules(
 ) -> RuleSet:
     """Mine the routing rules of a survey.
 
-    Nobody has reviewed these rules yet: ``tabsoda review`` or :meth:`RuleSet.approve` does that.
+    The rules are not reviewed yet: use ``tabsoda review`` or :meth:`RuleSet.approve`.
 
     Parameters
     ----------
     source : Survey or CodedTable
-        Skips that codes or a mask state are known while mining.
+        Skips known from codes or a mask are used in mining.
     settings : MinerSettings or str, optional
         The name of a preset, or settings.
     screen : {"purity", "paper"}
         How candidate rules are judged: by their own purity, or as in the paper.
     events : EventLog, optional
-        Gets the miner's decisions.
+        Receives the miner's decisions.
     progress : callable, optional
         Called as ``progress(done, total, what)``.
 
@@ -115,5 +115,5 @@ def _settings(settings: MinerSettings | str | None) -> MinerSettings:
 
 
 def _without_skips(table: CodedTable) -> CodedTable:
-    """Return the table with known skips as blanks."""
+    """Return the table with known skips turned into blanks."""
     return table.with_states(table.states.with_skips(np.zeros(table.shape, dtype=bool)))

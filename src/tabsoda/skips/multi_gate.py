@@ -1,4 +1,4 @@
-"""Rules of several gates: a tree over the rows that no single gate explains proposes them."""
+"""Rules with several gates, proposed by a tree over the rows that no single gate explains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def split_gain(
     return inside + outside - n_blank**2 / max(n_blank + n_asked, 1)
 
 
-def telling_gates(
+def informative_gates(
     codes: CellCodes,
     before: int,
     blank: NDArray[np.int64],
@@ -34,7 +34,7 @@ def telling_gates(
     most: int,
     usable: NDArray[np.bool_],
 ) -> list[int]:
-    """Return the gates whose best single split tells most about the target, in order of place."""
+    """Return the gates whose best single split is most informative, in questionnaire order."""
     first = codes.own(0)
     n_blank, n_asked = int(blank[first].sum()), int(asked[first].sum())
     gain = split_gain(blank, asked, n_blank, n_asked)
@@ -51,11 +51,11 @@ def telling_gates(
 
 
 def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
-    """Return the paths of a tree's blank leaves, the largest first."""
+    """Return the paths of a tree's blank leaves, largest first."""
     codes, settings, rows = search.codes, search.settings, ~search.covered
     blanks, asked = search.left.blank, search.left.asked
     usable = search.gates.usable[: len(blanks)]
-    gates = telling_gates(codes, search.target, blanks, asked, settings.tree_gates, usable)
+    gates = informative_gates(codes, search.target, blanks, asked, settings.tree_gates, usable)
     if not gates or not (rows & ~search.blank).any():
         return []
     features = by_blank_share(codes, gates, blanks, asked)
@@ -79,7 +79,7 @@ def candidate_paths(search: TargetSearch) -> list[list[GateSet]]:
 
 
 def _known(condition: GateSet) -> GateSet:
-    """Ask that the gate was answered or itself skipped; :func:`widen` adds reasons that fit."""
+    """Require that the gate was answered or itself skipped; :func:`widen` adds reasons that fit."""
     member = condition.member.copy()
     member[list(MISSING)] = False
     return GateSet(condition.gate, member)
@@ -88,8 +88,8 @@ def _known(condition: GateSet) -> GateSet:
 def simplify(search: TargetSearch, path: list[GateSet]) -> list[GateSet] | None:
     """Widen each condition to all codes that do no harm, drop those not needed; None if impure.
 
-    What is left is what carries the rule: a gate that does not need to be known cannot keep the
-    rule from firing.
+    Only the necessary conditions remain, so an unknown answer to an unnecessary gate cannot keep
+    the rule from firing.
     """
     if not passes(search, path):
         return None
@@ -104,7 +104,7 @@ def simplify(search: TargetSearch, path: list[GateSet]) -> list[GateSet] | None:
 
 
 def passes(search: TargetSearch, path: list[GateSet]) -> bool:
-    """Tell whether a path is pure, and adds enough pure rows to what is covered."""
+    """Return whether a path is pure and adds enough pure rows to those already covered."""
     fires = search.codes.all_hold(path)
     asked, blank = fires & ~search.blank, fires & search.blank
     if not search.is_pure(int(blank.sum()), int(asked.sum())):

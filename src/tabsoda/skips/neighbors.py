@@ -1,4 +1,4 @@
-"""One rule for a block of follow-ups: extension to nearby targets, and collapse of duplicates."""
+"""Extend a rule to nearby targets, and collapse duplicates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def extensions(
     rule: Candidate, blank: NDArray[np.bool_], settings: PaperSettings
 ) -> list[Candidate]:
-    """Return the rule on the neighbours whose blanks the same mask explains (Appendix A).
+    """Return the rule for each neighbour whose blanks the same mask explains (Appendix A).
 
-    The columns the rule looks at must come before the neighbour, so that it stays a rule of the
-    questionnaire's order.
+    The columns the rule looks at must come before the neighbour, so that the rule respects the
+    order of the questionnaire.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def extensions(
 
 
 def explains(counts: Counts, settings: PaperSettings) -> bool:
-    """Tell whether a mask passes the relaxed caps on a neighbour."""
+    """Return whether a mask passes the relaxed caps on a neighbour."""
     if counts.blank == 0 or counts.asked == 0:
         return False
     z = settings.confidence_z
@@ -57,9 +57,9 @@ def explains(counts: Counts, settings: PaperSettings) -> bool:
 def collapse_duplicates(
     rules: list[Candidate], blank: NDArray[np.bool_], column: int | None = None
 ) -> list[Candidate]:
-    """Keep one of the rules that share target, logic type and mask: the one with the best bound.
+    """Of the rules that share target, logic type and mask, keep the one with the best bound.
 
-    Equal bounds are broken by coverage, then by brevity.
+    Ties are broken by coverage, then by the number of conditions.
 
     Parameters
     ----------

@@ -66,8 +66,8 @@ def mine_as_in_the_paper(
 ) -> tuple[SkipRule, ...]:
     """Run the paper's screen over all columns and return its rules.
 
-    Rules that a target receives from a later neighbour depend on columns up to that neighbour;
-    all others, and every learned state that a target's tree sees, on earlier columns alone.
+    Rules that a target receives from a later neighbour depend on columns up to that neighbour. All
+    other rules, and the skips that a target's tree sees, depend only on earlier columns.
     """
     codes = CellCodes(table, settings.quantile_bins)
     blank = ~asked
@@ -84,11 +84,13 @@ def mine_as_in_the_paper(
                     codes.mark_skipped(place, skipped[:, place])
                     accepted.append(candidate)
         elif n_blank:
-            why = "the first column" if target == 0 else "blank in every row"
-            events.add("skips", f"target not mined: {why}", column=name)
+            if target == 0:
+                events.add("first_question_not_mined", column=name)
+            else:
+                events.add("question_blank_in_every_row", column=name)
         progress(target + 1, len(table.names), name)
     kept = collapse_duplicates(accepted, blank)
-    events.add("skips", "duplicate rules collapsed", detail=f"{len(accepted) - len(kept)} rules")
+    events.add("duplicate_rules_collapsed", rules=len(accepted) - len(kept))
     kept.sort(key=lambda candidate: candidate.target)
     return tuple(as_rule(table, number, c, blank) for number, c in enumerate(kept))
 
@@ -123,9 +125,14 @@ def target_rules(
         else:
             rejected["association"] += 1
     if rejected:
-        detail = ", ".join(f"{screen} {n}" for screen, n in sorted(rejected.items()))
-        name = codes.columns[target].name
-        events.add("skips", "candidate rules turned down", column=name, detail=detail)
+        events.add(
+            "candidate_rules_rejected",
+            column=codes.columns[target].name,
+            support=rejected.get("support"),
+            association=rejected.get("association"),
+            false_positives=rejected.get("false-positive cap"),
+            false_negatives=rejected.get("false-negative cap"),
+        )
     return rules
 
 
@@ -137,13 +144,13 @@ def propose(
     settings: PaperSettings,
 ) -> list[Candidate]:
     """Return every path of the tree to a node that predicts blank, and the union of its leaves."""
-    everybody = np.ones(len(blank), dtype=bool)
+    all_rows = np.ones(len(blank), dtype=bool)
     counts = codes.totals[: codes.start[target]]
     features = splittable(codes, one_hot(codes, list(range(target))), counts, min_leaf)
     if not features:
         return []
     tree = grow(
-        design(codes, features, everybody),
+        design(codes, features, all_rows),
         blank,
         depth=settings.tree_depth,
         min_leaf=max(min_leaf, 1),
@@ -159,7 +166,7 @@ def propose(
 
 
 def candidate(codes: CellCodes, target: int, paths: list[tuple[GateSet, ...]]) -> Candidate:
-    """Put paths together: the rule fires where any of them holds."""
+    """Combine paths into a candidate that fires where any of them holds."""
     masks = [codes.all_hold(list(path)) for path in paths]
     return Candidate(
         any_of=tuple(tuple(codes.describe(condition) for condition in path) for path in paths),
@@ -181,7 +188,7 @@ def failed_screen(counts: Counts, caps: Caps, z: float) -> str | None:
 
 
 def as_rule(table: CodedTable, number: int, found: Candidate, blank: NDArray[np.bool_]) -> SkipRule:
-    """Turn an accepted candidate into a rule people can read."""
+    """Turn an accepted candidate into a :class:`SkipRule`."""
     origin = found.extended_from
     return SkipRule(
         identifier=f"r{number + 1:03d}",

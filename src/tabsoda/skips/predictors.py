@@ -1,8 +1,4 @@
-"""Every cell as one code: what was answered, or that it was skipped, or why it is missing.
-
-Counting how often a target is blank for each answer of each earlier question is then one
-histogram over a matrix of integers.
-"""
+"""Every cell as one integer code: its answer, skipped, or the reason why it is missing."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from tabsoda.skips.rules import NAMED_REASONS, Condition
 from tabsoda.states.cell_states import reason_code
 from tabsoda.table import CodedTable
 
-# Places of the states within a column's codes; answers follow. UNKNOWN: missing, no reason given.
+# Positions of the states within a column's codes; answers follow. UNKNOWN: no reason given.
 UNKNOWN, SKIPPED, REFUSED, DONT_KNOW, OTHER, FIRST_ANSWER = range(6)
 CODE_OF_REASON = {Reason.REFUSED: REFUSED, Reason.DONT_KNOW: DONT_KNOW, Reason.OTHER: OTHER}
 # Every way in which a cell can be missing.
@@ -25,7 +21,7 @@ MISSING = (UNKNOWN, *CODE_OF_REASON.values())
 
 @dataclass(frozen=True)
 class GateSet:
-    """A set of codes of one gate: the inner form of a :class:`Condition`.
+    """A set of codes of one gate: the internal form of a :class:`Condition`.
 
     Attributes
     ----------
@@ -39,7 +35,10 @@ class GateSet:
 
 
 class CellCodes:
-    """The codes of a table, and the skips known so far: those of the table, then learned ones.
+    """The codes of a table, with the skips known so far: those in the table and mined ones.
+
+    With codes, counting how often a target is blank for each answer of each earlier question is
+    one histogram over a matrix of integers.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class CellCodes:
         Skips known from codes or a mask are read as skips from the start.
     max_bins : int
         A numeric question with more distinct answers is cut at quantiles; the cuts are values
-        that occur in the data, so that a threshold reads as somebody's answer.
+        that occur in the data, so that every threshold is an actual answer.
 
     Attributes
     ----------
@@ -84,7 +83,7 @@ class CellCodes:
         # A second copy by column: rules read columns, histograms read rows.
         self._local = np.ascontiguousarray((self.codes - self.start[:-1]).T, dtype=np.int32)
         self.totals = np.bincount(self.codes.ravel(), minlength=start[-1])
-        # The columns with learned skips, as they were read.
+        # The original codes of columns with mined skips.
         self._read: dict[int, NDArray[np.int32]] = {}
         self.uppers = tuple(uppers)
 
@@ -97,7 +96,7 @@ class CellCodes:
         return int(self.start[position + 1] - self.start[position])
 
     def mark_skipped(self, position: int, rows: NDArray[np.bool_]) -> None:
-        """Record that these cells of a column are learned skips; those learned before are not.
+        """Set the mined skips of a column, in place of those set before.
 
         Skips known from the table stay.
         """
@@ -123,7 +122,7 @@ class CellCodes:
         whole_counts: NDArray[np.int64],
         before: int,
     ) -> NDArray[np.int64]:
-        """Count over some rows of a counted whole, reading whichever side has fewer rows."""
+        """Count codes over part of the rows of ``whole``, reading the smaller side only."""
         others = whole & ~part
         if others.sum() < part.sum():
             return whole_counts - self.histogram(others, before)
@@ -145,11 +144,11 @@ class CellCodes:
         return self._local[position][rows]
 
     def describe(self, condition: GateSet) -> Condition:
-        """Turn a set of codes into the condition a person reads."""
+        """Turn a set of codes into a :class:`Condition`."""
         column = self.columns[condition.gate]
         chosen = np.flatnonzero(condition.member[FIRST_ANSWER:])
         or_skipped = bool(condition.member[SKIPPED])
-        # The paper's screen, which alone fires on blanks, does not tell reasons apart.
+        # Only the paper's screen fires on blanks, and it does not distinguish reasons.
         or_blank = bool(condition.member[UNKNOWN])
         named = [r for r in NAMED_REASONS if condition.member[CODE_OF_REASON[r]] and not or_blank]
         states = (or_skipped, or_blank, tuple(named))
@@ -161,7 +160,7 @@ class CellCodes:
             return Condition(column.name, (), None, None, *states)
         first, last = int(chosen[0]), int(chosen[-1])
         above = float(uppers[first - 1]) if first > 0 else None
-        # Open at the top, unless the condition would then ask for nothing.
+        # Open at the top, unless the condition would then have no bound.
         open_top = last == len(uppers) - 1 and above is not None
         up_to = None if open_top else float(uppers[last])
         return Condition(column.name, (), above, up_to, *states)

@@ -1,4 +1,4 @@
-"""Who was there: a blank amid blanks that nothing explains is breakoff or a missed wave."""
+"""Detect absent respondents: breakoff or a missed wave rather than a skip."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabsoda.skips.screening import wilson_upper
 
 @dataclass(frozen=True)
 class Absence:
-    """When a skip is withheld because the respondent was not there; see :func:`absent_cells`.
+    """When a skip is withheld because the respondent was absent; see :func:`absent_cells`.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ def quiet_before(
 def absent_cells(
     asked: NDArray[np.bool_], skipped: NDArray[np.bool_], run: int, max_share: float
 ) -> NDArray[np.bool_]:
-    """Return the blank cells of respondents who were not there when the question came.
+    """Return the blank cells of respondents who were absent when the question was asked.
 
-    A respondent is quiet around a question who left the next (or last) few questions blank for
-    no known reason. Where quiet respondents practically never answered the question, it belongs
-    to the part of the interview they missed, and a rule that fires on them says nothing of why
+    A respondent is quiet around a question if they left the next (or previous) few questions blank
+    for no known reason. If quiet respondents practically never answered the question, it belongs
+    to the part of the interview they missed, and a rule that fires on them does not explain why
     the cell is blank.
 
     Parameters
@@ -83,7 +83,7 @@ def absent_cells(
     Notes
     -----
     The share is taken over the rows of the table. A bound of .05 needs 73 quiet respondents of
-    whom none answered, so in a table of few rows nobody is taken to be absent.
+    whom none answered, so in a small table no respondent is classified as absent.
     """
     absent = np.zeros(asked.shape, dtype=bool)
     after = quiet_before(asked[:, ::-1], skipped[:, ::-1], run)[:, ::-1]

@@ -1,4 +1,4 @@
-"""The default screen: a target's skips are the union of rules that are each pure by themselves."""
+"""The default screen: a target's skips are a union of rules, each pure by itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FoundRule:
 
 @dataclass
 class TargetRules:
-    """What was found for one target.
+    """The rules found for one target.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class TargetRules:
     log_p : list of float
         The log p-values of all candidates that were tested.
     rejected : Counter
-        Candidates turned down, by the screen that did it.
+        Number of rejected candidates, by the screen that rejected them.
     """
 
     fires: NDArray[np.bool_]
@@ -92,7 +92,7 @@ class TargetSearch:
         self.left = self.counts
         self.asked_share = float((~blank).mean())
         self.max_share = largest_asked_share(blank, settings)
-        # The codes that lead past the target by themselves, over all rows.
+        # The codes that skip the target by themselves, over all rows.
         self.pure = pure_codes(
             codes, target, self.counts, self.asked_share, self.max_share, settings
         )
@@ -102,7 +102,7 @@ class TargetSearch:
         self.rejected: Counter[str] = Counter()
 
     def run(self) -> TargetRules:
-        """Search one gate at a time, then several; keep what each rule adds."""
+        """Search single gates, then combinations; return the rules that add enough."""
         self._single_gates()
         self._several_gates()
         return self._result()
@@ -110,7 +110,7 @@ class TargetSearch:
     def new_counts_pass(
         self, new_blank: NDArray | int, new_asked: NDArray | int, n_gates: int = 1
     ) -> NDArray:
-        """Tell whether the rows that a rule adds are enough, and pure by themselves.
+        """Return whether the rows that a rule adds are enough, and pure by themselves.
 
         A longer path must add more: among many conditions some fit by chance.
         """
@@ -123,7 +123,7 @@ class TargetSearch:
         return enough & (upper <= cap)
 
     def is_pure(self, blank: NDArray | int, asked: NDArray | int) -> NDArray:
-        """Tell whether a rule is asked rarely enough where it fires."""
+        """Return whether the target is asked rarely enough where a rule fires."""
         return is_pure(blank, asked, self.max_share)
 
     def _single_gates(self) -> None:
@@ -189,7 +189,7 @@ class TargetSearch:
         self.left = GateCounts(*counts)
 
     def _result(self) -> TargetRules:
-        """Drop rules that the others make superfluous, and put the rest together."""
+        """Drop rules that the others make redundant, and return the rest."""
         masks = [self.codes.all_hold(path) for path in self.accepted]
         kept = list(range(len(masks)))
         depth = np.zeros(len(self.blank), dtype=np.int64)
@@ -211,10 +211,10 @@ class TargetSearch:
 
 
 def largest_asked_share(blank: NDArray[np.bool_], settings: PuritySettings) -> float:
-    """Return how often a target may be asked where a rule fires.
+    """Return the largest share of respondents that may be asked a target where a rule fires.
 
-    Where a question was put to few, almost everything is rarely asked: a rule must be pure
-    compared with the target at large, too.
+    If few respondents were asked a question, almost any condition has a low asked share. So the
+    share must also be low relative to the overall share asked.
     """
     relative = settings.max_relative_share * float((~blank).mean())
     return min(settings.max_asked_share, relative)

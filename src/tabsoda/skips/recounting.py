@@ -1,8 +1,4 @@
-"""Mined rules counted as everything else counts them, and dropped where they then fail.
-
-A search counts a rule by its own tables of codes. What is kept with the rule is counted by
-:func:`~tabsoda.skips.forward.route` instead, which ``check``, the review page and the imputer use.
-"""
+"""Count mined rules with all rules applied, and drop those that then fail the screen."""
 
 from __future__ import annotations
 
@@ -31,7 +27,10 @@ def recounted(
 ) -> tuple[tuple[SkipRule, ...], Routing]:
     """Return the rules that pass on the routed table with their counts there, and the routing.
 
-    A dropped rule may have led past the gate of another, so the rest is routed anew until all pass.
+    The search counts each rule on its own codes. The counts stored with a rule come from
+    :func:`~tabsoda.skips.forward.route`, which ``check``, the review page and the imputer use, too.
+    A dropped rule may have skipped the gate of another, so the remaining rules are counted again
+    until all pass.
 
     Parameters
     ----------
@@ -57,11 +56,13 @@ def recounted(
             break
         for rule in dropped:
             found = counts[rule.identifier]
-            detail = (
-                f"{rule_set.sentence(rule)}: {found.fired_blank} blank and"
-                f" {found.fired_asked} asked with all rules applied"
+            events.add(
+                "mined_rule_dropped",
+                column=rule.target,
+                rule=rule_set.sentence(rule),
+                blank=found.fired_blank,
+                asked=found.fired_asked,
             )
-            events.add("skips", "mined rule dropped", column=rule.target, detail=detail)
         rules = tuple(rule for rule in rules if rule not in dropped)
     return tuple(_with_counts(rule, counts[rule.identifier], routing) for rule in rules), routing
 
@@ -75,7 +76,7 @@ def _with_counts(rule: SkipRule, counts: Counts, routing: Routing) -> SkipRule:
 
 
 def screen_of(name: str, table: CodedTable, settings: MinerSettings) -> Passes:
-    """Return what a screen asks of a rule once all rules are applied.
+    """Return the test that a rule must pass once all rules are applied.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def screen_of(name: str, table: CodedTable, settings: MinerSettings) -> Passes:
     def as_in_the_paper(counts: Counts, position: int) -> bool:
         paper = settings.paper
         caps = position_caps(position, table.shape[1], table.shape[0], counts.blank, paper)
-        # Rules extended from a neighbour had the looser of the two caps.
+        # Rules extended from a neighbour passed the looser of the two caps.
         extended = paper.neighbor_false_positive * paper.max_false_positive_rate
         upper = wilson_upper(counts.fired_asked, counts.asked, paper.confidence_z)
         return bool(upper <= max(caps.false_positive, extended))

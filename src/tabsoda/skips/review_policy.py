@@ -1,4 +1,4 @@
-"""What happens to rules that nobody reviewed: refused, or applied and recorded."""
+"""The policy for unreviewed rules: refuse them, or apply and record them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SHOWN = 3
 
 
 def unreviewed(rules: RuleSet) -> tuple[str, ...]:
-    """Return the identifiers of the rules that nobody has approved or rejected."""
+    """Return the identifiers of the rules that are neither approved nor rejected."""
     return tuple(rule.identifier for rule in rules if rule.status is RuleStatus.PROPOSED)
 
 
 def require_review(rules: RuleSet, *, accepted: bool, file: str | None = None) -> None:
-    """Raise where rules were not reviewed, unless they are accepted as they are.
+    """Raise :class:`InputError` if rules are unreviewed, unless they are accepted as they are.
 
-    A wrong rule turns missing answers into skips for good, so somebody must have looked at it.
+    A wrong rule permanently turns missing answers into skips, so a person must have reviewed it.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def approve_unread(
     min_precision: float | None = None,
     table: CodedTable | None = None,
 ) -> tuple[RuleSet, list[str]]:
-    """Approve rules that nobody has reviewed, and record that nobody read them.
+    """Approve unreviewed rules, and record that they were not read.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ def approve_unread(
     by : str
         Who accepts them.
     min_precision : float, optional
-        Approve only rules that are right at least this often, by the lower bound of their
-        evidence; all of them where absent.
+        Approve only rules whose precision is at least this high, by the lower bound of their
+        evidence; all of them if not given.
     table : CodedTable, optional
-        Count the evidence on these answers first.
+        Recount the evidence on this table first.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def approve_unread(
 
 
 def _counted(rules: RuleSet, table: CodedTable) -> RuleSet:
-    """Return the rules with the evidence of a table for those that nobody reviewed."""
+    """Return the rules, with the evidence of unreviewed ones counted on a table."""
     from tabsoda.skips.forward import route
     from tabsoda.skips.screening import evidence
 
@@ -116,18 +116,18 @@ def _counted(rules: RuleSet, table: CodedTable) -> RuleSet:
 
 
 def apply_rules(survey: Survey, rules: RuleSet, how: str = ACCEPTED) -> Survey:
-    """Return the survey with what rules skip marked.
+    """Return the survey with the cells that rules skip marked as skipped.
 
-    Events record how many cells that are, which rules nobody reviewed and how many were rejected.
-    A survey to which the same rules were applied is returned as it is; other rules start from the
-    skips that were known before.
+    Events record the number of cells, which rules are unreviewed and how many are rejected. A
+    survey to which the same rules were already applied is returned unchanged; other rules start
+    from the skips that were known before.
 
     Parameters
     ----------
     survey : Survey
     rules : RuleSet
     how : str
-        Why rules without a review are applied.
+        Why unreviewed rules are applied.
     """
     if survey.rules is not None and (survey.rules is rules or survey.rules == rules):
         return survey
@@ -138,23 +138,27 @@ def apply_rules(survey: Survey, rules: RuleSet, how: str = ACCEPTED) -> Survey:
     survey = survey.with_own_events()
     events = survey.events
     added = int(states.skipped.sum() - known.sum())
-    detail = f"{added} cells by {len(rules.active)} rules"
-    events.add("skips", "skips taken from rules", detail=detail)
+    events.add("skips_taken_from_rules", cells=added, rules=len(rules.active))
     waiting = unreviewed(rules)
     if waiting:
-        detail = f"{len(waiting)} of {len(rules)} rules, {how}: {', '.join(waiting)}"
-        events.add("skips", "unreviewed rules applied", detail=detail)
+        events.add(
+            "unreviewed_rules_applied",
+            rules=len(waiting),
+            of_rules=len(rules),
+            why=how,
+            identifiers=waiting,
+        )
     rejected = len(rules) - len(rules.active)
     if rejected:
-        events.add("skips", "rejected rules not applied", detail=f"{rejected} rules")
+        events.add("rejected_rules_not_applied", rules=rejected)
     return replace(survey.with_states(states), rules=rules, known_skips=known)
 
 
 def mine_and_apply(survey: Survey, progress: Progress | None = None) -> Survey:
-    """Mine the rules of a survey and apply them; events record that nobody reviewed them."""
+    """Mine the rules of a survey and apply them; events record that they are unreviewed."""
     from tabsoda.skips.mining import mine_rules
 
     survey = survey.with_own_events()
     rules = mine_rules(survey, events=survey.events, progress=progress)
-    survey.events.add("skips", "rules mined", detail=f"{len(rules)} rules")
+    survey.events.add("rules_mined", rules=len(rules))
     return apply_rules(survey, rules)

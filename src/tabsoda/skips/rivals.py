@@ -1,4 +1,4 @@
-"""Rivals of a rule: other conditions that fit as well, to be chosen in its place."""
+"""Rivals of a rule: other conditions that fit as well and can replace its own."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from tabsoda.skips.screening import Counts, evidence
 
 
 def exchanged(rule: SkipRule, index: int) -> SkipRule:
-    """Return the rule with the conditions of a rival, and its own as the rival.
+    """Return the rule with the conditions of a rival, and its former conditions as the rival.
 
-    The counts come from the rule and the rival as they are; nothing is counted anew. The rule has
-    to be approved again.
+    The stored counts are exchanged, too, without recounting. The rule has to be approved again.
     """
     if not 0 <= index < len(rule.rivals):
         raise InputError(
@@ -39,7 +38,7 @@ def _evidence_of(rival: Rival, known: Evidence) -> Evidence:
     n_blank = known.fired_blank + known.silent_blank
     n_answered = known.fired_answered + known.silent_answered
     if rival.fired_blank > n_blank or rival.fired_answered > n_answered:
-        # Counts written by hand; what they leave open stays at its worst.
+        # Counts written by hand: evidence that they do not determine stays at its worst value.
         return replace(
             NO_EVIDENCE, fired_blank=rival.fired_blank, fired_answered=rival.fired_answered
         )

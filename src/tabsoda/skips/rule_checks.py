@@ -1,4 +1,4 @@
-"""What makes a rule nonsense, and what makes a table another survey's."""
+"""Check that rules are valid, and that a table is of the survey they were made for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column
 from tabsoda.skips.rules import NAMED_REASONS, Condition, SkipRule
 
-# How many differences between a rule set and a table an error message names.
+# Number of differences between a rule set and a table listed in an error message.
 _SHOWN = 5
 
 
@@ -24,7 +24,7 @@ def check_rules(
     columns : mapping of str to Column
         Every column by name.
     order : mapping of str to int
-        The column's place in the questionnaire.
+        The column's position in the questionnaire.
     """
     seen: set[str] = set()
     for rule in rules:
@@ -64,13 +64,13 @@ def _check_paths(
 def require_same_survey(
     rules: Iterable[SkipRule], columns: Mapping[str, Column], table: Iterable[Column]
 ) -> None:
-    """Raise :class:`InputError` unless a table has what the rules look at.
+    """Raise :class:`InputError` unless a table has the columns and answers that the rules name.
 
     Parameters
     ----------
     rules : iterable of SkipRule
     columns : mapping of str to Column
-        The columns as the rules know them.
+        The columns as described with the rules.
     table : iterable of Column
         The columns of the table.
     """
@@ -80,7 +80,7 @@ def require_same_survey(
         shown = "; ".join(differences[:_SHOWN])
         more = len(differences) - _SHOWN
         raise InputError(
-            "The rules are those of another survey",
+            "The rules belong to another survey",
             found=shown + (f"; and {more} more differences" if more > 0 else ""),
             expected="a table with the gates, targets and answers that the rules name",
             next_step="Use the rules mined from this survey, or mine again",

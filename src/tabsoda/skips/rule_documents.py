@@ -1,4 +1,4 @@
-"""What a rules file may hold, checked entry by entry before a rule is made of it."""
+"""The structure of a rules file, validated before rules are built from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = int | float | str
 
 
 class _Entry(BaseModel):
-    # Strict, so that a level "1" is never silently taken for 1.
+    # Strict, so that a level "1" is never silently read as 1.
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
@@ -42,7 +42,7 @@ class CountsDocument(_Entry):
 
 
 class DecisionDocument(_Entry):
-    """What somebody did to a rule, and when."""
+    """A decision on a rule: what was done, by whom and when."""
 
     did: Text
     by: str
@@ -61,7 +61,7 @@ class RivalDocument(_Entry):
 
 
 class RuleDocument(_Entry):
-    """One ``[[rule]]``; everything but the first fields may be left out by hand."""
+    """One ``[[rule]]``; all but the first fields are optional."""
 
     id: Text
     target: Text
@@ -111,7 +111,7 @@ class MinedDocument(_Entry):
 
 
 class AbsenceDocument(_Entry):
-    """When a skip is withheld because the respondent was not there."""
+    """When a skip is withheld because the respondent was absent."""
 
     quiet_run: Annotated[int, Field(ge=1)]
     max_present_share: Share
@@ -128,12 +128,12 @@ class RulesDocument(_Entry):
 
 
 def parse_document(content: dict[str, Any], file: str, newest_format: int) -> RulesDocument:
-    """Check the content of a rules file and return it typed.
+    """Validate the content of a rules file and return it as a typed document.
 
     Parameters
     ----------
     content : dict
-        What the TOML holds.
+        The parsed TOML.
     file : str
         The file's name, for messages.
     newest_format : int
@@ -163,7 +163,7 @@ def _explain(error: ValidationError, content: dict[str, Any], file: str) -> Inpu
         entry = content[section][number]
         name = entry.get("id" if section == "rule" else "name") if isinstance(entry, dict) else None
         subject = f"{section} {name!r}" if name else f"the {section} no. {number + 1}"
-    # pydantic names the members of a union in the place; only our own keys help the reader.
+    # pydantic includes union members in the location; only keys of the file help the reader.
     known = [str(part + 1) if isinstance(part, int) else part for part in place]
     field = ".".join(part for part in known if part not in ("int", "float", "str"))
     where = " of ".join(part for part in (f"the field '{field}'" if field else "", subject) if part)

@@ -1,7 +1,4 @@
-"""Rules files: TOML that a person can read, edit and sign.
-
-``sentence`` is there for people alone: ignored on reading, written anew on saving.
-"""
+"""Read and write rules files: TOML that a person can read, edit and sign."""
 
 from __future__ import annotations
 
@@ -30,20 +27,20 @@ from tabsoda.skips.sentences import rule_sentence
 FORMAT = 1
 _COUNTS = ("fired_blank", "fired_answered", "silent_blank", "silent_answered")
 _ABSENCE = """\
-# A skip is withheld where a respondent left quiet_run questions in a row blank for no known reason
-# and such respondents practically never answered this one: breakoff, or a missed wave. Delete
+# A skip is withheld if the respondent left quiet_run questions in a row blank for no known reason
+# and such respondents practically never answered this question: breakoff or a missed wave. Delete
 # these lines to mark every blank on which a rule fires.
 """
 _HEADER = """\
-# Routing rules: which answers lead past which questions. Made by tabsoda; yours to edit.
+# Routing rules: which answers skip which questions. Written by tabsoda; edit it freely.
 #
 # status   proposed, approved or rejected. A rejected rule is kept and never applied.
-# note     yours. by and at say who decided last, and when; history holds every signed decision.
+# note     free text. by and at: who decided last, and when. history: every signed decision.
 # when     [[a, b], [c]] reads: a and b, or c. A gate can ask for answers (is = [1, 2]), a range
-#          (above = 14, up_to = 44), or_skipped = true (the gate was itself skipped), or reasons
+#          (above = 14, up_to = 44), or_skipped = true (the gate itself was skipped), or reasons
 #          why it was not answered (reasons = ["refused", "dont_know", "other"]).
-# rivals   other conditions that fit as well as "when"; the data cannot tell which one is meant.
-# sentence is written anew from the rest whenever the file is saved.
+# rivals   other conditions that fit as well as "when"; the data cannot show which one is right.
+# sentence for information only; updated whenever the file is saved.
 # counts   of respondents: the rule fired or was silent, the target was blank or answered. Refusals
 #          and "don't know" count as answered, skip codes as blank; tabsoda check counts the same.
 # *_upper  Wilson upper bounds; answered_upper is that of "answered although the rule fires".
@@ -56,7 +53,7 @@ def load_rules(path: Path) -> RuleSet:
 
 
 def rules_from_document(content: dict[str, Any], file: str) -> RuleSet:
-    """Make rules of the plain values of a rules file, or say what is wrong with them.
+    """Build a rule set from the plain values of a rules file, or raise :class:`InputError`.
 
     Parameters
     ----------
@@ -79,7 +76,7 @@ def rules_from_document(content: dict[str, Any], file: str) -> RuleSet:
 
 
 def save_rules(rules: RuleSet, path: Path) -> None:
-    """Write a rules file in one step; see :meth:`RuleSet.to_toml`."""
+    """Write a rules file atomically; see :meth:`RuleSet.to_toml`."""
     write_text(path, dump_rules(rules))
 
 
@@ -92,7 +89,7 @@ def dump_rules(rules: RuleSet) -> str:
         blocks.append(_ABSENCE + _block("[absence]", document["absence"]))
     blocks += [_block("[[rule]]", entry) for entry in document["rule"]]
     if document["column"]:
-        blocks.append("# The columns the rules speak of, in questionnaire order.\n")
+        blocks.append("# The columns used by the rules, in questionnaire order.\n")
         blocks += [_block("[[column]]", entry) for entry in document["column"]]
     return "\n".join(blocks)
 
@@ -184,7 +181,7 @@ def column_to_dict(column: Column) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Code:
-    """Turn numpy's scalars into Python's, and True into 1, which it equals."""
+    """Turn numpy scalars into Python scalars, and True into 1."""
     value = value.item() if hasattr(value, "item") else value
     return int(value) if isinstance(value, bool) else value
 
@@ -288,12 +285,12 @@ def _block(head: str, entry: Mapping[str, Any]) -> str:
 
 
 def _key(key: str) -> str:
-    """Write a key, in quotes where TOML wants them."""
+    """Write a key, quoted where TOML requires it."""
     return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")
 
 
 def _inline(value: Any) -> str:
-    """Write a TOML value on one line, which tomli_w does for everything but arrays."""
+    """Write a TOML value on one line; tomli_w does so for everything except arrays."""
     if isinstance(value, Mapping):
         return (
             "{ " + ", ".join(f"{_key(key)} = {_inline(item)}" for key, item in value.items()) + " }"

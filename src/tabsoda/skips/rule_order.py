@@ -1,4 +1,4 @@
-"""The order in which rules are applied: every gate before the questions that depend on it."""
+"""The order in which rules are applied: each gate before the questions that depend on it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tabsoda.errors import InputError
 
 
 def gates_first(names: Sequence[str], dependencies: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return names in their own order, but for gates that have to come earlier.
+    """Return names in the given order, except that gates move before their targets.
 
-    A file need not hold its columns in the order of the interview: a form that was assigned first
-    may be the last column. A rule whose gate comes later in the file says so.
+    The columns of a file need not be in the order of the interview: for example, the form that was
+    assigned first may be the last column.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def gates_first(names: Sequence[str], dependencies: Iterable[tuple[str, str]]) -
     Raises
     ------
     InputError
-        If questions depend on each other in a circle.
+        If questions depend on each other in a cycle.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def gates_first(names: Sequence[str], dependencies: Iterable[tuple[str, str]]) -
     targets: dict[str, set[str]] = {name: set() for name in names}
     for gate, target in dependencies:
         targets[gate].add(target)
-    # The order changes as little as possible: a gate comes early only if a target needs it.
+    # Change the order as little as possible: move a gate only if a target needs it.
     ready = [-place[name] for name in names if not targets[name]]
     remaining = {name: len(found) for name, found in targets.items()}
     gates_of: dict[str, list[str]] = {name: [] for name in names}
@@ -54,9 +54,9 @@ def gates_first(names: Sequence[str], dependencies: Iterable[tuple[str, str]]) -
     if len(backwards) < len(names):
         circle = [name for name in names if name not in set(backwards)]
         raise InputError(
-            "Questions would depend on each other in a circle",
+            "Questions would depend on each other in a cycle",
             found=", ".join(circle[:6]),
             expected="a gate that does not itself depend on the question it skips",
-            next_step="Choose another gate, or reject the rule that closes the circle",
+            next_step="Choose another gate, or reject the rule that closes the cycle",
         )
     return tuple(reversed(backwards))

@@ -1,4 +1,4 @@
-"""The routing rules of one survey, with what is needed to read and to apply them."""
+"""The routing rules of one survey, and how to apply, change and save them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tabsoda.skips.graph import RoutingGraph
     from tabsoda.skips.miner import MinedSkips
 
-# Which rules: one identifier, several, or a function that says yes or no to a rule.
+# Which rules: one identifier, several, or a predicate.
 Selection = str | Iterable[str] | Callable[[SkipRule], bool]
 
 
@@ -38,7 +38,7 @@ class Provenance:
     version : str
         The version of this package.
     settings : dict of str to number, text or None
-        The miner's settings, resolved.
+        The miner's settings, with defaults filled in.
     """
 
     source: str = ""
@@ -61,8 +61,8 @@ class RuleSet:
         others only what describes their answers is kept.
     provenance : Provenance
     absence : Absence or None
-        When a skip is withheld because the respondent was not there, as the miner does; None
-        marks every blank on which a rule fires.
+        When a skip is withheld because the respondent was absent, as the miner does; None marks
+        every blank on which a rule fires.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class RuleSet:
 
     @property
     def active(self) -> tuple[SkipRule, ...]:
-        """The rules that nobody rejected."""
+        """The rules that are not rejected."""
         return tuple(rule for rule in self.rules if rule.status is not RuleStatus.REJECTED)
 
     @property
@@ -129,11 +129,11 @@ class RuleSet:
         return {column.name: column for column in self.columns}
 
     def sentence(self, rule: SkipRule) -> str:
-        """Say one rule in the words of the value labels."""
+        """Return one rule as a sentence, in the words of the value labels."""
         return rule_sentence(rule, self.column_of)
 
     def sentences(self) -> tuple[str, ...]:
-        """Say every rule, in questionnaire order."""
+        """Return every rule as a sentence, in questionnaire order."""
         columns = self.column_of
         return tuple(rule_sentence(rule, columns) for rule in self.rules)
 
@@ -147,7 +147,7 @@ class RuleSet:
     def approve(
         self, where: Selection | None = None, note: str | None = None, *, by: str | None = None
     ) -> RuleSet:
-        """Return a set in which the chosen rules are approved: all that nobody rejected, or some.
+        """Return a set in which the chosen rules are approved: by default, all but rejected ones.
 
         Parameters
         ----------
@@ -172,20 +172,20 @@ class RuleSet:
     def choose_rival(
         self, identifier: str, index: int, *, by: str = "", note: str | None = None
     ) -> RuleSet:
-        """Return a set in which a rule and one of its rivals have changed places.
+        """Return a set in which a rule is exchanged with one of its rivals.
 
-        The rule takes the rival's conditions and counts and has to be approved anew; its former
+        The rule takes the rival's conditions and counts and has to be approved again; its former
         conditions become the rival. The decision is recorded as an edit.
 
         Parameters
         ----------
         identifier : str
         index : int
-            The rival's place in ``rule.rivals``, from 0.
+            The rival's index in ``rule.rivals``.
         by : str
             Who.
         note : str, optional
-            Why. Left out, the rule keeps the note it has.
+            Why. If not given, the rule keeps its note.
 
         Examples
         --------
@@ -208,7 +208,7 @@ class RuleSet:
         return self.with_rules([changed.signed(decision)])
 
     def with_rules(self, changed: Iterable[SkipRule]) -> RuleSet:
-        """Return a set in which rules are replaced by the given ones of the same identifiers."""
+        """Return a set in which rules are replaced by those given with the same identifiers."""
         new = {rule.identifier: rule for rule in changed}
         return replace(self, rules=tuple(new.get(rule.identifier, rule) for rule in self.rules))
 
@@ -241,24 +241,24 @@ class RuleSet:
             )
 
     def apply(self, table: CodedTable) -> CellStates:
-        """Mark what the rules skip in a table of the same survey.
+        """Mark the cells that the rules skip in a table of the same survey.
 
-        Goes forward through the questionnaire, so that a skip reaches the questions that hang on
-        the skipped one. Rejected rules are ignored. A cell that was answered, refused or answered
-        with "don't know" was asked and is never marked; skips already known are kept.
+        Goes forward through the questionnaire, so that a skip carries over to questions that
+        depend on the skipped one. Rejected rules are ignored. A cell that was answered, refused or
+        answered with "don't know" was asked and is never marked; skips already known are kept.
 
-        With ``absence``, skips of respondents who were not there are withheld last: on the table
-        the rules were mined from the result is the miner's. Who was not there shows among all
-        respondents and all questions, in the table's order. A table of few rows (fewer than 73 by
-        default) cannot show it, so nothing is withheld there, and a part of the rows or columns
-        can hold a few skips more than the whole.
+        With ``absence``, skips of absent respondents are withheld at the end: on the table the
+        rules were mined from, the result is the miner's. Absence is judged over all respondents
+        and questions, in the table's order. In a small table (fewer than 73 rows by default) it
+        cannot be detected, so nothing is withheld, and a subset of the rows or columns can have a
+        few more skips than the whole table.
         """
         from tabsoda.skips.forward import route
 
         return route(self, table).states
 
     def graph(self) -> RoutingGraph:
-        """Return who routes past whom, for drawing."""
+        """Return the routing graph, for drawing."""
         from tabsoda.skips.graph import RoutingGraph
 
         return RoutingGraph.of(self)
@@ -269,7 +269,7 @@ class RuleSet:
         return rules_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, as the rules file holds it; ready for JSON."""
+        """Return everything as plain values, structured as in the rules file; ready for JSON."""
         from tabsoda.skips.rule_files import to_document
 
         return to_document(self)
@@ -284,7 +284,7 @@ class RuleSet:
     def from_mined(
         cls, mined: MinedSkips, columns: tuple[Column, ...], provenance: Provenance | None = None
     ) -> RuleSet:
-        """Return the set that gives the mined states back when applied to the same table."""
+        """Return the set of mined rules; applied to the same table, it gives the mined states."""
         return cls(mined.rules, columns, provenance or Provenance(), mined.absence)
 
     @classmethod
@@ -296,12 +296,12 @@ class RuleSet:
 
 
 def time_stamp() -> str:
-    """Return the time as it is recorded with decisions: ISO 8601, to the second, in UTC."""
+    """Return the current time as recorded with decisions: ISO 8601, to the second, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _describe(column: Column) -> Column:
-    """Keep what tells the answers of a column: no special codes, no labels of them."""
+    """Keep the description of a column's answers, without special codes and their labels."""
     labels = {level: column.level_labels.get(level, "") for level in column.levels}
     return Column(
         column.name,

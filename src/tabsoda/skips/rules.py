@@ -1,4 +1,4 @@
-"""A routing rule: which earlier answers lead past a question, and the evidence for it."""
+"""A routing rule: the earlier answers that skip a question, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED_REASONS = (Reason.REFUSED, Reason.DONT_KNOW, Reason.OTHER)
 
 
 class RuleStatus(StrEnum):
-    """What a person has said of a rule."""
+    """The review status of a rule."""
 
     PROPOSED = "proposed"
     APPROVED = "approved"
@@ -27,10 +27,10 @@ class RuleStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Condition:
-    """What one gate must hold for a rule to fire.
+    """The condition on one gate for a rule to fire.
 
     A gate that was neither answered nor skipped makes the condition false, unless ``reasons`` or
-    ``or_blank`` say otherwise: nobody can tell where an unknown answer would have led.
+    ``or_blank`` include it: an unknown answer does not show whether the target was skipped.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class Condition:
     above, up_to : float or None
         Bounds of a numeric gate: above < answer <= up_to.
     or_skipped : bool
-        Fulfilled, too, where the gate itself was skipped.
+        Also fulfilled if the gate itself was skipped.
     or_blank : bool
-        Fulfilled, too, where the gate is missing, whatever the reason (the paper's screen only).
+        Also fulfilled if the gate is missing for any reason (the paper's screen only).
     reasons : tuple of Reason
-        Fulfilled, too, where the gate is missing for one of these reasons, of
-        :data:`NAMED_REASONS`. Kept in their order.
+        Also fulfilled if the gate is missing for one of these reasons. Sorted as in
+        :data:`NAMED_REASONS`.
 
     Examples
     --------
@@ -66,19 +66,19 @@ class Condition:
     reasons: tuple[Reason, ...] = ()
 
     def __post_init__(self) -> None:
-        # One order, so that equal conditions compare equal. Other reasons are left for the checks.
+        # Sorted, so that equal conditions compare equal. Other reasons are left for the checks.
         order = (*NAMED_REASONS, *(r for r in self.reasons if r not in NAMED_REASONS))
         chosen = tuple(dict.fromkeys(reason for reason in order if reason in self.reasons))
         object.__setattr__(self, "reasons", chosen)
 
     @property
     def asks_for_answer(self) -> bool:
-        """Whether some answer fulfils it, rather than the gate's state alone."""
+        """Whether some answer fulfils it, rather than only a state of the gate."""
         return bool(self.levels) or self.above is not None or self.up_to is not None
 
     @property
     def asks_for_missing(self) -> bool:
-        """Whether a missing answer fulfils it, for some reason or any."""
+        """Whether a missing answer fulfils it, for some reason or for any."""
         return self.or_blank or bool(self.reasons)
 
     def holds(self, table: CodedTable) -> NDArray[np.bool_]:
@@ -100,14 +100,14 @@ class Condition:
     ) -> NDArray[np.bool_]:
         """Return where a gate fulfils the condition, shape (n_rows,).
 
-        Every other use of a condition or rule goes through here.
+        All evaluation of conditions and rules goes through this method.
 
         Parameters
         ----------
         gate : Column
         values : ndarray of float64, shape (n_rows,)
         states, reasons : ndarray of uint8, shape (n_rows,)
-            As in :class:`~tabsoda.states.cell_states.CellStates`. Reasons are looked at only where
+            As in :class:`~tabsoda.states.cell_states.CellStates`. Reasons are used only where
             the state is missing.
         """
         result = np.zeros(values.shape[0], dtype=bool)
@@ -135,7 +135,7 @@ class Evidence:
     """How often a rule was right on the table it was mined from.
 
     ``fired_blank`` and the others are the 2x2 table of Section 3.2: TP, FP, FN and TN. "Answered"
-    counts every target that was asked, so refusals and "don't know", too; "blank" counts skips
+    counts every target that was asked, including refusals and "don't know"; "blank" includes skips
     known from codes or a mask.
 
     Attributes
@@ -163,17 +163,17 @@ class Evidence:
     coverage: float
 
 
-# What is known of a rule that a person wrote by hand: nothing, and every bound at its worst.
+# The evidence for a rule written by hand: no counts, and every bound at its worst value.
 NO_EVIDENCE = Evidence(0, 0, 0, 0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
 
 
-# Ends the note of rules that a command approved.
+# The end of the note on rules approved by a command.
 NOT_READ = "not looked at one by one"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person did to a rule: who, when and why.
+    """A person's decision on a rule: what, who, when and why.
 
     Attributes
     ----------
@@ -181,10 +181,10 @@ class Decision:
         ``"approved"``, ``"rejected"``, ``"reopened"``, ``"edited"`` or ``"noted"``.
     by : str
     at : str
-        The time in ISO 8601, with its offset.
+        The time in ISO 8601, with its UTC offset.
     why : str
     before : str
-        What the rule said before it was edited.
+        The rule's sentence before it was edited.
     """
 
     did: str
@@ -198,7 +198,7 @@ class Decision:
 class Rival:
     """Other conditions that explain the same blanks of a rule's target as well as the rule does.
 
-    The data cannot tell which of them is the questionnaire's gate, a person can.
+    The data cannot show which of them is the questionnaire's gate; a person can decide.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class SkipRule:
-    """One reason for which a question is skipped.
+    """One rule by which a question is skipped.
 
     Attributes
     ----------
@@ -236,11 +236,11 @@ class SkipRule:
     status : RuleStatus
     note : str
     by, at : str
-        Who decided last, and when; empty where nobody signed.
+        Who decided last, and when; empty if not signed.
     history : tuple of Decision
-        Every signed decision, the oldest first.
+        Every signed decision, oldest first.
     rivals : tuple of Rival
-        Other conditions that fit as well, the most plausible first; see
+        Other conditions that fit as well, most plausible first; see
         :meth:`RuleSet.choose_rival`.
     """
 
@@ -263,15 +263,15 @@ class SkipRule:
 
     @property
     def read_by_nobody(self) -> bool:
-        """Whether the rule was approved together with others, and nobody read it."""
+        """Whether the rule was approved in bulk, without being read."""
         return self.note.endswith(NOT_READ)
 
     def signed(self, decision: Decision) -> SkipRule:
-        """Return the rule with one more decision on record, which is now the last."""
+        """Return the rule with one more recorded decision, now the last."""
         return replace(self, by=decision.by, at=decision.at, history=(*self.history, decision))
 
     def fires(self, table: CodedTable) -> NDArray[np.bool_]:
-        """Return where the rule says skip, the target answered or not; shape (n_rows,)."""
+        """Return where the rule fires, whether or not the target is answered; shape (n_rows,)."""
         return self.fires_where(lambda condition: condition.holds(table))
 
     def fires_where(self, holds: Callable[[Condition], NDArray[np.bool_]]) -> NDArray[np.bool_]:
@@ -286,5 +286,5 @@ def gates_of(any_of: Iterable[Iterable[Condition]]) -> tuple[str, ...]:
 
 
 def targets_of(rules: Iterable[SkipRule]) -> tuple[str, ...]:
-    """Return the questions that rules lead past, each once, in the order of the rules."""
+    """Return the questions that rules skip, each once, in the order of the rules."""
     return tuple(dict.fromkeys(rule.target for rule in rules))

@@ -1,4 +1,4 @@
-"""When to believe a rule: Wilson bounds, Fisher's test, Benjamini-Hochberg, the paper's caps."""
+"""Statistical tests of a rule: Wilson bounds, Fisher's test, Benjamini-Hochberg, caps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def wilson_upper(errors: ArrayLike, total: ArrayLike, z: float = 1.96) -> NDArra
 
 
 def is_pure(blank: NDArray | int, asked: NDArray | int, max_share: float) -> NDArray:
-    """Tell whether the Wilson upper bound of the asked share is low enough."""
+    """Return whether the Wilson upper bound of the asked share is low enough."""
     return wilson_upper(asked, np.asarray(blank) + asked) <= max_share
 
 
@@ -47,7 +47,7 @@ class Counts:
 
     @classmethod
     def of(cls, fires: NDArray[np.bool_], blank: NDArray[np.bool_]) -> Counts:
-        """Count a rule's mask against the target's blanks, both of shape (n_rows,)."""
+        """Cross-tabulate a rule's mask and the target's blanks, both of shape (n_rows,)."""
         fired, blanks = int(fires.sum()), int(blank.sum())
         both = int((fires & blank).sum())
         return cls(both, fired - both, blanks - both, len(blank) - fired - blanks + both)
@@ -78,7 +78,7 @@ def fisher_log_p(counts: Counts) -> float:
     >>> round(math.exp(fisher_log_p(Counts(3, 1, 1, 3))), 4)
     0.2429
     """
-    # As many blanks among the fired as there are, or more: a short tail where a rule is pure.
+    # Tables with at least the observed number of fired blanks: few if a rule is pure.
     both = np.arange(counts.fired_blank, min(counts.fired, counts.blank) + 1)
     chances = (
         _log_choose(counts.blank, both)
@@ -102,7 +102,7 @@ def adjust(log_p: Sequence[float]) -> NDArray[np.float64]:
 
 
 def evidence(counts: Counts, q_value: float, z: float = 1.96) -> Evidence:
-    """Put a rule's counts and bounds into what is kept with the rule."""
+    """Return the evidence stored with a rule: its counts and bounds."""
     return Evidence(
         fired_blank=counts.fired_blank,
         fired_answered=counts.fired_asked,
@@ -119,7 +119,7 @@ def evidence(counts: Counts, q_value: float, z: float = 1.96) -> Evidence:
 
 @dataclass(frozen=True)
 class Caps:
-    """What the paper's screen asks of a rule on one target."""
+    """The paper's limits for a rule on one target."""
 
     false_positive: float
     false_negative: float
@@ -129,12 +129,12 @@ class Caps:
 def position_caps(
     position: int, n_columns: int, n_rows: int, n_blank: int, settings: PaperSettings
 ) -> Caps:
-    """Caps and support of a target by its place in the questionnaire (Appendix A).
+    """Caps and support of a target by its position in the questionnaire (Appendix A).
 
     Parameters
     ----------
     position : int
-        Zero-based place of the target.
+        Zero-based position of the target.
     n_columns, n_rows : int
     n_blank : int
         n_+ of the target.

@@ -1,7 +1,4 @@
-"""Routing rules as sentences, in the words of the value labels.
-
-Labels are repeated as they are: nothing in them is escaped or interpreted here.
-"""
+"""Write routing rules as sentences, in the words of the value labels."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tabsoda.schema.column import Code, Column, ColumnKind, Reason
 from tabsoda.skips.rules import Condition, SkipRule
 
-# Longer lists are cut after this many answers; the rules file holds every one of them.
+# Longer lists are cut after this many answers; the rules file lists all of them.
 _LONGEST_LIST = 6
 _EXCEPT = "is anything but"
 # A reason after a list of answers, and as a clause of its own.
@@ -23,7 +20,9 @@ _CLAUSES = {
 
 
 def rule_sentence(rule: SkipRule, columns: Mapping[str, Column]) -> str:
-    """Say in one sentence when the target is skipped.
+    """Return one sentence that states when the target is skipped.
+
+    Labels are copied verbatim, without escaping.
 
     Parameters
     ----------
@@ -42,15 +41,15 @@ def rule_sentence(rule: SkipRule, columns: Mapping[str, Column]) -> str:
 
 
 def reasons_text(rule: SkipRule, columns: Mapping[str, Column]) -> str:
-    """Say what a rule asks for: the part of its sentence after "when"."""
+    """Return the conditions of a rule: the part of its sentence after "when"."""
     paths = [_path_text(path, columns) for path in rule.any_of]
-    # A semicolon keeps the alternatives apart where they hold an "and" or an "or" themselves.
+    # A semicolon separates alternatives that contain an "and" or an "or" themselves.
     nested = any(len(path) > 1 or _is_compound(path[0]) for path in rule.any_of)
     return ("; or when " if nested else ", or when ").join(paths)
 
 
 def condition_text(condition: Condition, gate: Column) -> str:
-    """Say what one gate must hold.
+    """Return one condition as text.
 
     Examples
     --------
@@ -69,13 +68,13 @@ def condition_text(condition: Condition, gate: Column) -> str:
     states = ["was itself skipped"] * condition.or_skipped + ["is blank"] * condition.or_blank
     if reasons and not excludes:
         return f"{condition.column} {_series([*answers, *reasons, *states])}"
-    # After "anything but 1" a plain "or" would go on listing what it is not.
+    # After "anything but 1", a plain "or" would read as another excluded answer.
     parts = [*([_series(answers)] if answers else []), *reasons, *states]
     return f"{condition.column} {(', or ' if excludes else ' or ').join(parts)}"
 
 
 def _answers(condition: Condition, gate: Column) -> list[str]:
-    """Return the answers that fulfil a condition, one by one; the first with its verb."""
+    """Return the answers that fulfil a condition as a list; the first includes the verb."""
     if condition.levels:
         return _levels_texts(condition.levels, gate)
     if condition.asks_for_answer:
@@ -89,7 +88,7 @@ def _path_text(path: Sequence[Condition], columns: Mapping[str, Column]) -> str:
 
 
 def _is_compound(condition: Condition) -> bool:
-    """Whether the condition's text holds an "or"."""
+    """Whether the condition's text contains an "or"."""
     ways = [condition.asks_for_answer, condition.or_skipped, condition.or_blank]
     return len(condition.levels) > 1 or sum(ways) + len(condition.reasons) > 1
 
@@ -121,7 +120,7 @@ def _levels_texts(levels: Sequence[Code], gate: Column) -> list[str]:
 
 
 def _runs(levels: Sequence[Code], gate: Column) -> list[list[Code]]:
-    """Put three or more ordered levels that follow each other into one run."""
+    """Group three or more consecutive ordered levels into one run."""
     if gate.kind is not ColumnKind.ORDINAL:
         return [[level] for level in levels]
     order = {level: position for position, level in enumerate(gate.levels)}
@@ -140,7 +139,7 @@ def _n_named(runs: Sequence[Sequence[Code]]) -> int:
 
 
 def _pieces(runs: Sequence[Sequence[Code]], gate: Column) -> list[str]:
-    """Describe every run, or all of them in one piece where they are too many."""
+    """Describe every run, or all runs in one piece if there are too many."""
     pieces = [
         " to ".join(gate.describe_level(end) for end in dict.fromkeys((run[0], run[-1])))
         for run in runs

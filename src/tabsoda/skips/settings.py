@@ -29,7 +29,7 @@ class PuritySettings(SettingGroup):
         0.05, "an answer joins a rule if its asked share lies below the overall one at this level"
     )
     min_support: int = setting(
-        30, "blanks a rule must explain that no other rule does, per gate it looks at", low=1
+        30, "blanks that a rule, and no other rule, must explain, per gate it uses", low=1
     )
     max_reason_share: float = setting(
         0.5,
@@ -42,39 +42,49 @@ class PuritySettings(SettingGroup):
         0.01, "Benjamini-Hochberg threshold within a target", low=0, high=1
     )
     gain_tolerance: float = setting(
-        0.005, "gates that explain this share less than the best fit as well", low=0, high=1
+        0.005,
+        "gates that explain at most this share less than the best count as equally good",
+        low=0,
+        high=1,
     )
     answer_tolerance: float = setting(
         0.01,
-        "the same where a gate's answers are named, rather than that it was answered or skipped",
+        "the same for gates whose rule names answers, not only that it was answered or skipped",
         low=0,
         high=1,
     )
     fellow_tolerance: float = setting(
         0.1,
-        "share of a rule's blanks that may be lost to name gates, where codes mark them as skips",
+        "share of a rule's blanks, marked as skips by codes, that naming the real gates may lose",
         low=0,
         high=1,
     )
     exception_cost: float = setting(
-        1.0, "explained blanks that one exception outweighs when gates are compared", low=0
+        1.0, "number of explained blanks that one exception cancels when gates are compared", low=0
     )
-    max_compared: int = setting(30, "gates compared in detail with the one of a rule", low=0)
+    max_compared: int = setting(30, "gates compared in detail with a rule's own gate", low=0)
     max_rivals: int = setting(5, "rivals listed with a rule", low=0)
     max_gate_levels: int = setting(50, "a nominal column with more answers is not a gate", low=2)
     min_level_size: int = setting(
         20, "a nominal gate has at least this many respondents per answer, on average", low=1
     )
     max_distinct_share: float = setting(
-        0.9, "a number of which a larger share of answers differ is not a gate", low=0, high=1
+        0.9,
+        "a numeric column is not a gate if a larger share of its answers are distinct",
+        low=0,
+        high=1,
     )
     max_bins: int = setting(256, "distinct values, or quantile bins, of a numeric gate", low=2)
-    tree_depth: int = setting(12, "depth of the tree that looks for rules of several gates", low=1)
-    tree_gates: int = setting(16, "gates that tree may look at", low=1)
-    tree_chi_square: float = setting(
-        10.0, "chi-square that a split of that tree must reach, about", low=0
+    tree_depth: int = setting(
+        12, "depth of the tree that searches for rules with several gates", low=1
     )
-    tree_rounds: int = setting(3, "how often it is grown anew on what is left", low=0)
+    tree_gates: int = setting(16, "gates that the tree may use", low=1)
+    tree_chi_square: float = setting(
+        10.0, "approximate chi-square that a split of the tree must reach", low=0
+    )
+    tree_rounds: int = setting(
+        3, "how often the tree is refitted to the rows not yet explained", low=0
+    )
     max_present_share: float = setting(
         0.05, "largest Wilson upper bound of P(answered | quiet) that shows absence", low=0, high=1
     )
@@ -139,7 +149,7 @@ class MinerSettings:
         """Return the settings of a named preset (see :data:`PRESETS`)."""
         if name not in PRESETS:
             raise InputError(
-                "There is no such preset of the miner",
+                "Unknown preset of the miner",
                 found=repr(name),
                 expected=", ".join(sorted(PRESETS)),
             )
@@ -147,7 +157,7 @@ class MinerSettings:
 
 
 # (phi_min, eta_FPR^0, eta_FNR^0) of Appendix A. A false-positive cap of .007 needs 545 answered
-# rows even when the rule makes no error, so a small survey needs wider caps to mine anything.
+# rows even if the rule makes no error, so a small survey needs wider caps to find any rules.
 PRESETS: dict[str, MinerSettings] = {
     "default": MinerSettings(),
     "path": MinerSettings(),

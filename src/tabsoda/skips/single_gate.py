@@ -1,4 +1,4 @@
-"""Rules that look at one gate: which of its answers lead past the target."""
+"""Rules with one gate: which of its answers skip the target."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tabsoda.skips.settings import PuritySettings
 def pays(
     blank: NDArray[np.int64], asked: NDArray[np.int64], max_share: float
 ) -> NDArray[np.float64]:
-    """Score counts so that a sum is positive exactly where the asked share is below the cap."""
+    """Return scores whose sum is positive exactly if the asked share is below the cap."""
     return max_share * blank - (1 - max_share) * asked
 
 
 def best_interval(score: NDArray[np.float64]) -> tuple[int, int]:
-    """Return first and last place of the contiguous run with the largest sum.
+    """Return the first and last index of the contiguous run with the largest sum.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def count(codes: CellCodes, before: int, blank: NDArray[np.bool_]) -> GateCounts
 def rarely_asked(
     asked: NDArray[np.int64], total: NDArray[np.int64], asked_share: float, level: float
 ) -> NDArray[np.bool_]:
-    """Return whether codes are asked less often than the target at large, at a level."""
+    """Return for which codes the target is asked significantly less often than overall."""
     return np.asarray(binom.cdf(asked, total, asked_share) <= level)
 
 
@@ -69,14 +69,14 @@ def pure_codes(
     max_share: float,
     settings: PuritySettings,
 ) -> NDArray[np.bool_]:
-    """Return which codes lead past the target, by themselves; shape (n_codes,).
+    """Return which codes skip the target by themselves; shape (n_codes,).
 
-    Answers of a categorical gate, its skips, and reasons such as "refused" join one by one: asked
-    at most ``max_share`` of the time, and less often than the target is asked at large. Answers of
-    a numeric gate join as one interval. A reason must explain ``min_support`` blanks by itself,
-    because few respondents give one and the answer they withhold may lead elsewhere; a rarer reason
-    joins only where the gate would not pass without it (:func:`with_needed_reasons`). A blank
-    without a reason never joins.
+    Answers of a categorical gate, its skips, and reasons such as "refused" are tested one by one:
+    with each, the target must be asked at most ``max_share`` of the time, and less often than
+    overall. Answers of a numeric gate are tested as one interval. A reason must explain
+    ``min_support`` blanks by itself, because few respondents give one and their true answer may not
+    skip the target; a rarer reason is added only if the gate would not pass without it
+    (:func:`with_needed_reasons`). A blank without a reason is never included.
     """
     score = pays(counts.blank, counts.asked, max_share)
     pure = score > 0
@@ -85,7 +85,7 @@ def pure_codes(
     pure[where] = rarely_asked(counts.asked[where], counts.total[where], asked_share, level)
     start = codes.start
     pure[start[:before] + UNKNOWN] = False
-    # The places of the reasons of each gate, shape (before, n_reasons).
+    # The codes of the reasons of each gate, shape (before, n_reasons).
     reasons = start[:before, np.newaxis] + np.array(list(CODE_OF_REASON.values()))
     enough = counts.blank[reasons] >= settings.min_support
     mostly_blank = is_pure(counts.blank[reasons], counts.asked[reasons], settings.max_reason_share)
@@ -98,7 +98,7 @@ def pure_codes(
             first, last = best_interval(score[low:high])
             chosen = slice(low + first, low + last + 1)
             n_asked, n_rows = counts.asked[chosen].sum(), counts.total[chosen].sum()
-            # The interval was looked for among as many starts as there are values.
+            # The interval was selected among as many starts as there are values.
             pure[chosen] = rarely_asked(n_asked, n_rows, asked_share, level / (high - low))
     return with_needed_reasons(
         codes, pure, counts, np.where(rare, reasons, -1), max_share, settings
@@ -113,19 +113,19 @@ def with_needed_reasons(
     max_share: float,
     settings: PuritySettings,
 ) -> NDArray[np.bool_]:
-    """Add the rare reasons without which a gate does not pass, the most frequent first.
+    """Add the rare reasons without which a gate does not pass, most frequent first.
 
-    A gate's answers can be pure without exception and still too few for the Wilson bound. The
-    answers must explain ``min_support`` blanks: rare reasons complete a rule, but do not make one.
+    A gate's answers can have no exception and still be too few for the Wilson bound. The answers
+    must explain ``min_support`` blanks: rare reasons can complete a rule but not form one.
 
     Parameters
     ----------
     codes : CellCodes
     pure : ndarray of bool, shape (n_codes,)
-        The codes that join anyway; not changed.
+        The codes that are included anyway; not changed.
     counts : GateCounts
     rare : ndarray of int64, shape (n_gates, n_reasons)
-        The codes of the reasons that could join, -1 elsewhere.
+        The codes of the reasons that could be added, -1 elsewhere.
     max_share : float
     settings : PuritySettings
     """
@@ -147,7 +147,7 @@ def with_needed_reasons(
 
 
 def gate_sets(codes: CellCodes, gates: NDArray[np.intp], pure: NDArray[np.bool_]) -> list[GateSet]:
-    """Cut the marked codes into one set per gate."""
+    """Split the marked codes into one set per gate."""
     return [GateSet(int(g), pure[codes.start[g] : codes.start[g + 1]].copy()) for g in gates]
 
 
@@ -159,10 +159,10 @@ def per_gate(codes: CellCodes, before: int, values: NDArray[np.int64]) -> NDArra
 def nearest_best(
     gain: NDArray[np.float64], names_answers: NDArray[np.bool_], settings: PuritySettings
 ) -> int:
-    """Choose the gate: among those that explain about the most, one with answers, and the nearest.
+    """Choose among the gates that explain most: one that names answers, then the nearest.
 
-    A gate of which all answers lead past the target, or only its own skip, explains as much as the
-    gate behind it, but says less.
+    A gate all of whose answers skip the target, or only its own skip, explains as much as the real
+    gate, but is less informative.
     """
     best = gain.max()
     naming = names_answers & (gain >= best - settings.answer_tolerance * abs(best))

@@ -1,4 +1,4 @@
-"""CART paths as conditions: scikit-learn grows the tree, this file reads it."""
+"""Fit a CART with scikit-learn and read its paths as conditions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a fitted tree with the conditions on its way."""
+    """A node of a fitted tree with the conditions that lead to it."""
 
     path: tuple[GateSet, ...]
     blank: float
@@ -51,7 +51,7 @@ def rank(gate: int, n_codes: int) -> Feature:
 def one_hot(codes: CellCodes, gates: list[int]) -> list[Feature]:
     """Return the paper's predictors: flags of blanks, states and answers, ranks of numbers.
 
-    Why an answer is missing is not among them.
+    The reason why an answer is missing is not among them.
     """
     features = []
     for gate in gates:
@@ -70,8 +70,8 @@ def by_blank_share(
 ) -> list[Feature]:
     """Return one feature per categorical gate: its codes in the order of the target's blank share.
 
-    A threshold then splits off a set of answers, and no set could do better at the first split
-    (Breiman et al. 1984, theorem 4.5). Numeric gates keep the order of their answers.
+    A threshold then splits off the optimal set of answers at the first split (Breiman et al. 1984,
+    theorem 4.5). Numeric gates keep the order of their answers.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def by_blank_share(
 def splittable(
     codes: CellCodes, features: list[Feature], counts: NDArray[np.int64], min_leaf: int
 ) -> list[Feature]:
-    """Keep the features that some threshold splits into two leaves of the least size.
+    """Keep the features that some threshold splits into two leaves of at least the minimum size.
 
     No node below the root can be split by the others either, so the tree stays the same, up to
     ties between equally good splits.
@@ -156,7 +156,7 @@ def grow(
         max_depth=depth,
         min_samples_leaf=min_leaf,
         class_weight={0: asked_weight, 1: blank_weight},
-        # Fixes the order in which equally good splits are tried, nothing else.
+        # Only fixes the order in which equally good splits are tried.
         random_state=0,
     )
     return tree.fit(X, blank.astype(np.int8))

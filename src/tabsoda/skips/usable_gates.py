@@ -1,7 +1,8 @@
-"""Which columns may be gates: not keys, interviewer numbers or anything of too many answers."""
+"""Which columns may be gates: not keys, interviewer numbers or others with many values."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +13,13 @@ from tabsoda.skips.predictors import SKIPPED, UNKNOWN, CellCodes
 from tabsoda.skips.settings import PuritySettings
 from tabsoda.table import CodedTable
 
-# A categorical column of so few answers is a question, however few respondents there are.
+# A categorical column with this few answers may be a gate, however few the respondents.
 _FEW_ANSWERS = 10
 
 
 @dataclass(frozen=True)
 class GateCodes:
-    """What is known of every code before any target is looked at; arrays of shape (n_codes,).
+    """Properties of every code that do not depend on the target; arrays of shape (n_codes,).
 
     Attributes
     ----------
@@ -33,7 +34,7 @@ class GateCodes:
     replies: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, codes: CellCodes, unusable: dict[int, str]) -> GateCodes:
+    def of(cls, codes: CellCodes, unusable: Iterable[int]) -> GateCodes:
         """Return the codes of a table, given the columns that may not be gates."""
         sizes = np.diff(codes.start)
         column_of = np.repeat(np.arange(len(sizes)), sizes)
@@ -42,11 +43,11 @@ class GateCodes:
         return cls(usable, np.asarray((place != UNKNOWN) & (place != SKIPPED)))
 
 
-def unusable_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str]:
+def unusable_gates(table: CodedTable, settings: PuritySettings) -> dict[int, tuple[int, int]]:
     """Return the columns that may not be gates, with the reason.
 
     A key or an interviewer number has so many values that some of them fit any blanks. A real
-    gate has few answers, each given by many.
+    gate has few answers, each given by many respondents.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def unusable_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str
     >>> key = Column("key", ColumnKind.NOMINAL, tuple(range(100)))
     >>> table = CodedTable.from_values((key,), np.arange(100.0)[:, None])
     >>> unusable_gates(table, PuritySettings())
-    {0: '100 different answers of 100 respondents'}
+    {0: (100, 100)}
     """
     unusable = {}
     for place, column in enumerate(table.columns):
@@ -73,5 +74,5 @@ def unusable_gates(table: CodedTable, settings: PuritySettings) -> dict[int, str
         else:
             too_many = distinct > settings.max_distinct_share * len(answers)
         if too_many:
-            unusable[place] = f"{distinct:,} different answers of {len(answers):,} respondents"
+            unusable[place] = distinct, len(answers)
     return unusable

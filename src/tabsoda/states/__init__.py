@@ -1,8 +1,4 @@
-"""Stage 3, states: answered, missing or skipped.
-
-Input: a table, its description, and a codebook mask, skip codes or rules.
-Output: :class:`CellStates`, one state per cell with its reason.
-"""
+"""The state of every cell: answered, missing or skipped, with the reason."""
 
 from tabsoda.states.cell_states import REASONS, CellState, CellStates, reason_code
 

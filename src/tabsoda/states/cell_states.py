@@ -1,4 +1,4 @@
-"""Answered, missing or skipped: exactly one of the three per cell, with the reason kept."""
+"""Cell states: each cell is answered, missing or skipped, with a reason."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class CellState(IntEnum):
     SKIPPED = 2
 
 
-# The order fixes the integers stored per cell; 0 is kept for "answered".
+# The order fixes the integers stored per cell; 0 is reserved for "answered".
 REASONS: tuple[Reason, ...] = tuple(Reason)
 _REASON_CODE = {reason: number + 1 for number, reason in enumerate(REASONS)}
 
 
 @dataclass(frozen=True, eq=False)
 class CellStates:
-    """One state per cell of a table, and why a cell holds no answer.
+    """One state per cell of a table, and why a cell has no answer.
 
     Build it with :meth:`from_masks`; the arrays are read-only afterwards.
 
@@ -58,13 +58,13 @@ class CellStates:
     def __post_init__(self) -> None:
         if self.states.shape != self.reasons.shape or self.states.shape[1] != len(self.names):
             raise InputError(
-                "The cell states do not fit the table",
+                "The cell states do not match the table",
                 found=f"states {self.states.shape}, reasons {self.reasons.shape}",
                 expected=f"two arrays with {len(self.names)} columns",
             )
         if self.states.size and int(self.states.max()) > CellState.SKIPPED:
             raise InputError(
-                "The cell states hold an unknown value",
+                "The cell states contain an unknown value",
                 found=str(int(self.states.max())),
                 expected="0 answered, 1 missing, 2 skipped",
             )
@@ -84,23 +84,23 @@ class CellStates:
         names: tuple[str, ...],
         reasons: NDArray[np.uint8] | None = None,
     ) -> CellStates:
-        """Combine an answered mask and a skip mask; whatever is neither is missing.
+        """Combine an answered mask and a skip mask; all other cells are missing.
 
         Parameters
         ----------
         answered, skipped : ndarray of bool, shape (n_rows, n_columns)
         names : tuple of str
         reasons : ndarray of uint8, optional
-            Reasons already known (see :func:`reason_code`); unknown ones become ``blank``.
+            Known reasons (see :func:`reason_code`); the others become ``blank``.
         """
         answered = np.asarray(answered, dtype=bool)
         skipped = np.asarray(skipped, dtype=bool)
         if answered.shape != skipped.shape:
             raise InputError(
-                "The skip mask has another shape than the table",
+                "The skip mask does not have the shape of the table",
                 found=f"{skipped.shape[0]} rows x {skipped.shape[1]} columns",
                 expected=f"{answered.shape[0]} rows x {answered.shape[1]} columns",
-                next_step="Make the mask from the same file, rows and columns in the same order",
+                next_step="Make the mask from the same file, with the same rows and columns",
             )
         both = answered & skipped
         if both.any():
@@ -128,7 +128,7 @@ class CellStates:
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Cells that hold an answer (R in the paper)."""
+        """Cells with an answer (R in the paper)."""
         return self.states == CellState.ANSWERED
 
     @property
@@ -138,16 +138,16 @@ class CellStates:
 
     @property
     def skipped(self) -> NDArray[np.bool_]:
-        """Cells the questionnaire routed past (S in the paper)."""
+        """Cells that the questionnaire skipped (S in the paper)."""
         return self.states == CellState.SKIPPED
 
     def reason_of(self, row: int, name: str) -> Reason | None:
-        """Why one cell holds no answer; None where it does."""
+        """Return why a cell has no answer; None if it has one."""
         code = int(self.reasons[row, self.names.index(name)])
         return REASONS[code - 1] if code else None
 
     def with_skips(self, skipped: NDArray[np.bool_]) -> CellStates:
-        """Return new states with exactly these cells skipped; answered ones may not be."""
+        """Return new states with exactly these cells skipped; none of them may be answered."""
         return CellStates.from_masks(self.answered, skipped, self.names, self.reasons)
 
     def hide(self, hidden: NDArray[np.bool_]) -> CellStates:

@@ -1,4 +1,4 @@
-"""Where states come from: codes of the file, and a mask of the codebook."""
+"""Build cell states from reasons and from a skip mask."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tabsoda.states.cell_states import CellStates, reason_code
 
 
 def states_from_reasons(reasons: NDArray[np.uint8], names: tuple[str, ...]) -> CellStates:
-    """Build states from why cells hold no answer (0 where they do), shape (n_rows, n_columns).
+    """Build states from reasons, 0 where a cell is answered; shape (n_rows, n_columns).
 
     Examples
     --------
@@ -23,5 +23,5 @@ def states_from_reasons(reasons: NDArray[np.uint8], names: tuple[str, ...]) -> C
 
 
 def add_mask(states: CellStates, mask: NDArray[np.bool_]) -> CellStates:
-    """Add a mask's skips to those known; a mask that marks an answered cell is refused."""
+    """Add a mask's skips to those known; raise if the mask marks an answered cell."""
     return states.with_skips(states.skipped | mask)

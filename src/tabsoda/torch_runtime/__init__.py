@@ -1,4 +1,4 @@
-"""What both engines train with: devices, keyed noise, layers and optimiser steps.
+"""Training with torch, for both engines: devices, keyed noise, layers and optimiser steps.
 
 Nothing here knows what a survey or a column is.
 """

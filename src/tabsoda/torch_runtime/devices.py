@@ -1,4 +1,4 @@
-"""The one place that decides where and in which precision the engine computes."""
+"""Chooses the device and the precision of computations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tabsoda.events import EventLog
 
 
 def resolve_device(device: str = "auto", events: EventLog | None = None) -> torch.device:
-    """Turn a device setting into a torch device.
+    """Return the torch device of a setting.
 
-    ``"auto"`` takes CUDA where there is one, else the CPU. Apple's MPS is used on request only:
-    it has no 64-bit floating point and its random numbers were not checked.
+    ``"auto"`` is CUDA if available, otherwise the CPU. Apple's MPS is used only on request: it has
+    no 64-bit floating point, and its random numbers have not been checked.
 
     Examples
     --------
@@ -22,13 +22,13 @@ def resolve_device(device: str = "auto", events: EventLog | None = None) -> torc
     if device == "auto":
         chosen = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         if events is not None:
-            events.add("train", "device chosen", detail=str(chosen))
+            events.add("device_chosen", device=str(chosen))
         return chosen
     try:
         wanted = torch.device(device)
     except RuntimeError as error:
         raise DeviceError(
-            f"The device '{device}' is not known",
+            f"Unknown device '{device}'",
             expected="'auto', 'cpu', 'cuda', 'cuda:0', 'mps'",
         ) from error
     present = {
@@ -38,7 +38,7 @@ def resolve_device(device: str = "auto", events: EventLog | None = None) -> torc
     }.get(wanted.type, False)
     if not present:
         raise DeviceError(
-            f"The device '{device}' is not there",
+            f"The device '{device}' does not exist",
             found=f"{torch.cuda.device_count()} CUDA devices",
             next_step="Use device='auto' or device='cpu'",
         )
@@ -46,7 +46,7 @@ def resolve_device(device: str = "auto", events: EventLog | None = None) -> torc
 
 
 def matrix_precision(device: torch.device, precision: str = "auto") -> torch.dtype:
-    """Return the dtype of matrix products: bfloat16 where the device is fast at it."""
+    """Return the dtype of matrix products: bfloat16 if the device is fast at it."""
     if precision == "float32":
         return torch.float32
     if precision == "bfloat16":

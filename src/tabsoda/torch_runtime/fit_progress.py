@@ -1,4 +1,4 @@
-"""How far a fit is, over all of its stages."""
+"""The progress of a fit over all of its stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PARTS = 1000
 
 
 class FitProgress:
-    """Turns the progress of stages into that of the whole.
+    """Converts the progress of stages to the progress of the whole fit.
 
     Parameters
     ----------
@@ -21,11 +21,11 @@ class FitProgress:
 
     Examples
     --------
-    >>> told = []
-    >>> progress = FitProgress(lambda *one: told.append(one), {"training": 3.0, "regressing": 1.0})
+    >>> calls = []
+    >>> progress = FitProgress(lambda *one: calls.append(one), {"training": 3.0, "regressing": 1.0})
     >>> progress.stage("training")(1, 2, "round 1")
     >>> progress.stage("regressing")(1, 2, "set 1")
-    >>> told
+    >>> calls
     [(375, 1000, 'round 1'), (875, 1000, 'set 1')]
     """
 
@@ -34,7 +34,7 @@ class FitProgress:
         self._shares = dict(shares)
 
     def stage(self, name: str) -> Progress:
-        """Return what a stage reports its own progress to."""
+        """Return the progress callback of a stage."""
         whole = sum(self._shares.values()) or 1.0
         names = list(self._shares)
         before = sum(self._shares[one] for one in names[: names.index(name)])

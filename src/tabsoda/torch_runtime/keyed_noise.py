@@ -1,4 +1,4 @@
-"""Tensors of noise that depends on a key, a row and a coordinate alone; see ``randomness``."""
+"""Tensors of noise that depends only on a key, a row and a coordinate; see ``randomness``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _cell_bits(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) 
 
 
 def keyed_normals(key: int | torch.Tensor, rows: torch.Tensor, n_coordinates: int) -> torch.Tensor:
-    """Draw standard normals that depend on the key, the row and the coordinate alone.
+    """Draw standard normals that depend only on the key, the row and the coordinate.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Layers whose weights and dropout come from generators that the caller holds."""
+"""Layers whose weights and dropout come from explicit generators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch.nn.utils import skip_init
 
 
 def linear(n_inputs: int, n_outputs: int, generator: torch.Generator) -> nn.Linear:
-    """Return torch's linear layer, its usual uniform start drawn from the given generator.
+    """Return torch's linear layer, with initial weights drawn from the given generator.
 
     Drawn on the CPU, so that a seed gives the same weights on every device.
     """
@@ -28,21 +28,21 @@ def normal_parameter(
 
 
 class SeededDropout(nn.Module):
-    """Dropout whose noise comes from a generator that the caller holds.
+    """Dropout whose noise comes from an explicit generator.
 
-    torch's own dropout draws from the global generator, which would make a fit depend on what
-    else the process drew. A CUDA graph must register the generator before it is captured.
+    torch's own dropout uses the global generator, so a fit would depend on other draws in the
+    process. A CUDA graph must register the generator before it is captured.
     """
 
     def __init__(self, share: float) -> None:
         super().__init__()
         self.share = share
         self.generator: torch.Generator | None = None
-        # First and last row, and number, where x is only part of the batch that is drawn for.
+        # First row, end row and number of rows, if x is only a part of the batch.
         self.part: tuple[int, int, int] | None = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Drop units in training; change nothing in evaluation."""
+        """Drop units in training; do nothing in evaluation."""
         if not self.training or self.share == 0:
             return x
         first, last, n_rows = self.part or (0, 1, 1)
@@ -60,10 +60,10 @@ def seed_dropout(
     generator: torch.Generator | None,
     part: tuple[int, int, int] | None = None,
 ) -> None:
-    """Let every dropout layer of a network draw from this generator (on the network's device).
+    """Set the generator of every dropout layer of a network (on the network's device).
 
-    ``part`` is the first row, the one after the last, and the number of rows of the whole batch,
-    where the network sees a part of it; noise is that of the whole.
+    ``part`` is the first row, the end row and the number of rows of the whole batch, if the
+    network gets a part of it; noise is drawn for the whole batch.
     """
     for module in network.modules():
         if isinstance(module, SeededDropout):

@@ -1,4 +1,4 @@
-"""Errors that say what to do where memory is too small, if possible before the work starts."""
+"""Errors with advice if memory is too small, raised before the work starts if possible."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 
 from tabsoda.errors import DeviceError
 
-# How torch words a failed allocation on the CPU, where it has no error type of its own.
+# Part of torch's message for a failed allocation on the CPU, which has no own error type.
 _CPU_ALLOCATION = "can't allocate memory"
 
 
 @contextmanager
 def enough_memory() -> Iterator[None]:
-    """Turn a failed allocation into advice.
+    """Convert a failed allocation into an error with advice.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def enough_memory() -> Iterator[None]:
 
 
 def check_memory(wanted: int, device: torch.device) -> None:
-    """Raise before the work starts where a CUDA device has less free memory than this, in bytes."""
+    """Raise if a CUDA device has less free memory than this, in bytes."""
     if device.type != "cuda":
         return
     free, _ = torch.cuda.mem_get_info(device)
@@ -52,6 +52,6 @@ def _too_little(error: BaseException) -> DeviceError:
     return DeviceError(
         "There is too little memory",
         found=next(iter(str(error).strip().splitlines()), "a failed allocation"),
-        next_step="Lower training.batch_size and sampler.block_rows, use fewer rows or columns, "
-        "or use device='cpu'",
+        next_step="Lower training.batch_size and draws.block_rows (sampler.block_rows with a"
+        " preset), use fewer rows or columns, or use device='cpu'",
     )

@@ -1,4 +1,4 @@
-"""Optimiser steps, one after the other, as fast as the device allows.
+"""Fast sequences of optimiser steps.
 
 On a CUDA device the whole step (noise, two passes, backward, Adam) is captured as one graph: the
 arithmetic of a step takes less time than launching its operations one by one.
@@ -33,13 +33,13 @@ class OptimizerSteps:
     loss_of : callable
         ``loss_of(rows, keys)`` returns a tensor of shape ().
     fused_loss_of : callable, optional
-        The same, compiled; used on CUDA devices where it works. Leave it out where compiling would
-        take longer than it saves.
+        The same, compiled; used on CUDA devices if it works. Leave it out if compiling would take
+        longer than it saves.
     batch_size, n_keys, steps_per_epoch : int
         Fix the shapes of a step.
     learning_rate, weight_decay : float
     averages : bool
-        Whether averaged weights are kept, too.
+        Whether to also compute averaged weights.
     events : EventLog
     processes : Processes, optional
         The processes that train together. The loss is then this process's part of the sum, and
@@ -71,7 +71,7 @@ class OptimizerSteps:
         self.optimizer = torch.optim.AdamW(
             network.parameters(),
             weight_decay=weight_decay,
-            # A tensor lets a captured step see the rate change.
+            # A tensor, so that a captured step uses the current rate.
             lr=torch.tensor(learning_rate, device=device) if on_gpu else learning_rate,
             fused=True,
             capturable=on_gpu,
@@ -85,8 +85,7 @@ class OptimizerSteps:
         self._loss_of = loss_of
         self._graph: torch.cuda.CUDAGraph | None = None
         if processes is not None:
-            detail = f"{processes.size} processes, step by step"
-            events.add("train", "batches shared between processes", detail=detail)
+            events.add("batches_shared_between_processes", processes=processes.size)
         elif on_gpu:
             fused = () if fused_loss_of is None else (("compiled", fused_loss_of),)
             self._capture((*fused, ("captured", loss_of)))
@@ -114,7 +113,7 @@ class OptimizerSteps:
         return float(self._loss) / rows.shape[0]
 
     def set_learning_rate(self, rate: float) -> None:
-        """Take further steps at another rate; a captured step sees it too."""
+        """Change the learning rate, also of a captured step."""
         for group in self.optimizer.param_groups:
             if isinstance(group["lr"], torch.Tensor):
                 group["lr"].fill_(rate)
@@ -144,7 +143,7 @@ class OptimizerSteps:
         return self.device.type == "cuda"
 
     def _capture(self, ways: Sequence[tuple[str, LossOf]]) -> None:
-        """Capture a step in the first way that works; where none does, steps run eagerly."""
+        """Capture a step in the first way that works; if none does, steps run eagerly."""
         for name, loss_of in ways:
             self._loss_of = loss_of
             try:
@@ -152,14 +151,17 @@ class OptimizerSteps:
             except torch.OutOfMemoryError:
                 raise
             except (RuntimeError, OSError, ImportError, NotImplementedError) as error:
-                reason = next(iter(str(error).strip().splitlines()), "")
-                detail = f"not {name}: {type(error).__name__}, {reason}"
-                self.events.add("train", "training runs in a slower way", detail=detail)
+                self.events.add(
+                    "training_step_not_captured",
+                    way=name,
+                    error=type(error).__name__,
+                    message=next(iter(str(error).strip().splitlines()), ""),
+                )
             else:
                 return
 
     def _captured(self) -> torch.cuda.CUDAGraph:
-        """Capture a step; the warm-up it needs must leave no trace in weights and moments."""
+        """Capture a step; its warm-up must not change weights and moments."""
         parameters = list(self.network.parameters())
         before = [parameter.detach().clone() for parameter in parameters]
         graph = torch.cuda.CUDAGraph()

@@ -1,8 +1,8 @@
-"""Training side by side: every process takes its share of each batch, and all end up the same.
+"""Training in several processes, each with a part of every batch.
 
 The processes draw the same batches, because batches are keyed; each computes the loss of its own
-rows, divided by the weight of all rows, and gradients are summed. What comes out differs from
-training in one process by rounding alone.
+rows, divided by the weight of all rows, and gradients are summed. The result differs from training
+in one process only by rounding.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tabsoda.errors import InputError
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes that train one model, as one of them sees it.
+    """The processes that train one model.
 
     Attributes
     ----------
     rank : int
-        Which one this is, from 0.
+        Number of this process, from 0.
     size : int
     """
 
@@ -32,7 +32,7 @@ class Processes:
 
     @classmethod
     def joined(cls) -> Processes | None:
-        """Return those this process has joined through torch's process group; None if alone.
+        """Return the processes of torch's process group; None if there is none.
 
         Examples
         --------
@@ -45,7 +45,7 @@ class Processes:
         return cls(distributed.get_rank(), size) if size > 1 else None
 
     def share(self, n_rows: int) -> tuple[int, int]:
-        """Return the first of this process's rows in a batch, and the one after its last.
+        """Return the start and the end of this process's rows in a batch.
 
         Examples
         --------
@@ -76,7 +76,7 @@ class Processes:
             gradient.copy_(part.view_as(gradient))
 
     def agreed(self, number: float, device: torch.device) -> float:
-        """Return the first process's number: all must decide alike, to the last bit."""
+        """Return the value of the first process, so that all processes decide alike."""
         shared = torch.tensor([number], dtype=torch.float32, device=device)
         distributed.broadcast(shared, src=0)
         return float(shared)

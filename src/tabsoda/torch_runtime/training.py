@@ -1,4 +1,4 @@
-"""Train a network until the watched loss stops improving, and keep its best weights."""
+"""Trains a network until the monitored loss stops improving, and keeps its best weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tabsoda.torch_runtime.layers import seed_dropout
 from tabsoda.torch_runtime.optimizer_steps import LossOf, OptimizerSteps
 from tabsoda.torch_runtime.processes import Processes
 
-# watch(weights) returns the loss that weights, in the order of the parameters, have.
+# watch(weights) returns the loss with these weights, in the order of the parameters.
 Watch = Callable[[Sequence[torch.Tensor]], float]
 # Fewer steps than this take less time than compiling one, see docs/decisions/0011-compiling.md.
 _COMPILED_FROM_STEPS = 20_000
@@ -26,7 +26,7 @@ _COMPILED_FROM_STEPS = 20_000
 
 @dataclass(frozen=True)
 class TrainingSchedule:
-    """How many steps a training takes, and how long each is.
+    """Number and size of training steps, learning rate and stopping.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class TrainingSchedule:
     max_epochs : int
     max_steps : int or None
     min_epoch_steps : int
-        Small tables are passed over several times in one epoch.
+        An epoch of a small table is several passes.
     learning_rate, weight_decay : float
     schedule : {"plateau", "cosine"}
     average_decay : float
@@ -81,7 +81,7 @@ class TrainingSchedule:
 
 
 def worth_compiling(n_steps: int) -> bool:
-    """Say whether so many steps take longer than compiling one.
+    """Return whether this many steps take longer than compiling one.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class BestWeights:
     Parameters
     ----------
     parameters : sequence of tensor
-        Of the network, which ends up with the best weights.
+        Parameters of the network, which finally gets the best weights.
     """
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
@@ -115,7 +115,7 @@ class BestWeights:
 
     @torch.no_grad()
     def restore(self) -> None:
-        """Give the network its best weights."""
+        """Set the network to its best weights."""
         for parameter, kept in zip(self._parameters, self._kept, strict=True):
             parameter.copy_(kept)
 
@@ -145,18 +145,19 @@ def train_network(
     schedule : TrainingSchedule
     loss_of : callable
         ``loss_of(rows, keys)`` returns the loss of some rows, a tensor of shape (). With
-        ``processes`` it gets this process's rows of the batch and returns their part of the sum.
+        ``processes`` it receives this process's rows of the batch and returns their part of the
+        sum.
     n_rows : int
     seed, round_number : int
         Name the streams of batches, noise and dropout.
     noise_uses : sequence of str
-        What a step draws noise for; ``keys`` has one key for each.
+        Purposes of a step's noise; ``keys`` has one key for each.
     device : torch.device
     events : EventLog
     diverged : callable
         Returns the error for a description of what went wrong.
     watch : callable, optional
-        Returns the loss to watch, given the weights; the training loss unless given.
+        Returns the loss to monitor, given the weights; by default the training loss.
     fused_loss_of : callable, optional
         As in :class:`OptimizerSteps`.
     processes : Processes, optional
@@ -165,7 +166,7 @@ def train_network(
     Returns
     -------
     dict
-        ``epochs``, ``steps``, ``best_epoch``, ``loss`` (the lowest watched) and ``losses`` (one
+        ``epochs``, ``steps``, ``best_epoch``, ``loss`` (the lowest monitored) and ``losses`` (one
         per epoch).
     """
     batch_size, _, steps_per_epoch, max_epochs = schedule.steps(n_rows)
@@ -203,7 +204,7 @@ def train_network(
             _new_share(schedule.average_decay, (epoch - 1) * steps_per_epoch),
         )
         if watch is not None and math.isfinite(loss):
-            # A NaN of the steps must not hide behind a finite average of weights.
+            # Averaged weights may be finite although a step gave NaN.
             loss = watch(weights)
         if processes is not None:
             loss = processes.agreed(loss, device)

@@ -6,7 +6,7 @@ from tabsoda.bench.methods.chained_models import UnorderedModel, draw_logistic
 from tabsoda.bench.methods.contract import SkipView
 from tabsoda.bench.methods.predictor_choice import choose_predictors
 from tabsoda.bench.methods.skip_views import PredictorForm
-from tabsoda.regressions.predictive_mean_matching import draw_regression, match_donors
+from tabsoda.engine.regressions.predictive_mean_matching import draw_regression, match_donors
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 

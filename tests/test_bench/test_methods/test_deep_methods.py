@@ -16,7 +16,7 @@ from tabsoda.errors import InputError
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.table import CodedTable
 
-_ENGINE = {
+_PAPER_ENGINE = {
     "backbone": {"width": 16},
     "training": {
         "max_steps": 10,
@@ -26,11 +26,12 @@ _ENGINE = {
     },
     "sampler": {"steps": 3, "chains": 2},
 }
+_DEFAULT_ENGINE = {"network": {"width": 16}, "training": {"max_steps": 10, "batch_size": 64}}
 TINY = {
-    TabSODA: _ENGINE,
-    TabSODAN: _ENGINE,
-    TabSODASkip: _ENGINE,
-    DiffPuter: _ENGINE,
+    TabSODA: _DEFAULT_ENGINE,
+    TabSODAN: _PAPER_ENGINE,
+    TabSODASkip: _DEFAULT_ENGINE,
+    DiffPuter: _PAPER_ENGINE,
     TabCSDI: {"steps": 5, "noise_steps": 3, "samples": 2, "width": 16},
     TabSyn: {
         "vae_steps": 5,
@@ -165,5 +166,5 @@ def test_a_mined_mask_given_beforehand_is_used_and_must_fit():
     assert not shown.states.skipped.any()
     everything = TabSODASkip(mined=~nothing).shown(table)
     assert np.array_equal(everything.states.skipped, ~table.states.answered)
-    with pytest.raises(InputError, match="another shape"):
+    with pytest.raises(InputError, match="not have the shape"):
         TabSODASkip(mined=nothing[:5]).impute(table, 1, SkipView.BLIND)

@@ -180,5 +180,5 @@ def test_degenerate_columns(mechanism):
 def test_bad_requests(table):
     with pytest.raises(InputError, match="share of cells to hide"):
         hide_cells(table, "mcar", rate=1.0)
-    with pytest.raises(InputError, match="nothing to hide"):
+    with pytest.raises(InputError, match="Too few columns to hide"):
         hide_cells(table.select(table.names[:1]), "mcar")

@@ -17,8 +17,8 @@ from tabsoda.bench.metrics.probability_scores import (
     reliability,
 )
 from tabsoda.bench.tables.replications import paired_difference, summarise
-from tabsoda.diffusion.losses import ranked_probability_score
 from tabsoda.errors import TabSODAError
+from tabsoda.paper.losses import ranked_probability_score
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.table import CodedTable
 

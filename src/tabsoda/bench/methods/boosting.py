@@ -1,4 +1,4 @@
-"""One gradient-boosted model per question, all others as they stand as its predictors."""
+"""One gradient-boosted model per question, with all other questions as predictors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tabsoda.table import CodedTable
 
 Numbers = NDArray[np.float64]
 
-# scikit-learn's histograms hold at most 255 bins, the one for missing values aside.
+# scikit-learn's histograms have at most 255 bins, plus one for missing values.
 _MOST_LEVELS = 254
 
 
 @dataclass(frozen=True)
 class Boosting:
-    """Histogram gradient boosting per column, in one pass: missing predictors stay missing.
+    """Histogram gradient boosting per column, in one pass; missing predictors stay missing.
 
     Classifiers for nominals and ordinals, regression for numbers, each stopped early on a tenth of
     its rows. A level answered by fewer than ``min_level_rows`` is not modelled: it keeps its share
@@ -140,7 +140,7 @@ class _Problem:
     random_state: int
 
     def with_known_predictors(self, train: NDArray[np.bool_], fewest: int) -> _Problem:
-        """Leave out predictors too seldom known to split on; one that is constant stays for none.
+        """Drop predictors known too rarely to split on; keep one constant if none is left.
 
         scikit-learn fails on a predictor that is never known in its training rows.
         """

@@ -1,8 +1,4 @@
-"""MICE: every question is regressed on the others in turn, and its missing answers are drawn.
-
-Chained equations as in van Buuren (2018): predictive mean matching for numbers, logistic and
-multinomial regression for nominals, proportional odds for ordinals.
-"""
+"""MICE: regress every question on the others in turn, and draw its missing answers."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ class Chain:
     values : ndarray of float64, shape (n_rows, n_columns)
         Drawn where missing; NaN where skipped, if skips were shown.
     probabilities : dict of int to ndarray of float64, shape (n_rows, n_levels)
-        What the draws of categorical columns were drawn from in the last round; 0 in rows that
+        The distribution from which categorical columns were drawn in the last round; 0 in rows that
         are not missing.
     """
 
@@ -44,9 +40,12 @@ class Chain:
 class ChainedEquations:
     """Multiple imputation by chained equations, pooled to one estimate.
 
+    As in van Buuren (2018): predictive mean matching for numbers, logistic and multinomial
+    regression for nominals, proportional odds for ordinals.
+
     Numbers are pooled by the mean of the draws. Levels are pooled by averaging, over the draws,
-    the probabilities they were drawn from: what the shares of infinitely many draws would tend
-    to. Predictors are chosen as mice's ``quickpred`` does. Ordinals enter as numbers.
+    the probabilities they were drawn from, the limit of the shares over many draws. Predictors are
+    chosen as by mice's ``quickpred``. Ordinals enter as numbers.
     As in mice, the coefficients are drawn for regression and logistic models, and
     estimated for multinomial and proportional-odds ones.
 
@@ -61,11 +60,11 @@ class ChainedEquations:
     ridge : float
         Penalty on squared coefficients of standardised predictors, in the models for levels.
     min_correlation : float
-        A question is a predictor if it correlates at least so much with the target.
+        A question is a predictor if its correlation with the target is at least this large.
     max_questions : int
-        At most so many of them, the strongest.
+        Maximum number of predictors; the strongest are kept.
     n_jobs : int
-        Chains at a time; the result does not depend on it.
+        Number of chains run in parallel; the result does not depend on it.
     """
 
     n_draws: int = 10
@@ -139,7 +138,7 @@ class ChainedEquations:
 
 
 def _borrowed_fill(shown: CodedTable, generator: np.random.Generator) -> Numbers:
-    """Fill missing cells with answers of others, drawn at random; 0 where there are none."""
+    """Fill missing cells with random answers of other respondents; 0 if there are none."""
     filled = shown.values.copy()
     for position in range(shown.shape[1]):
         missing = shown.states.missing[:, position]

@@ -18,7 +18,7 @@ Numbers = NDArray[np.float64]
 
 
 class ChainedModel(Protocol):
-    """What a chain asks of the model of one question, once in each round."""
+    """The model of one question, used once per round of a chain."""
 
     def draw(
         self,
@@ -46,7 +46,7 @@ class ChainedModel(Protocol):
 
 
 def model_for(column: Column, ridge: float, n_donors: int) -> ChainedModel:
-    """Return the model that fits a question's kind."""
+    """Return the model for a question's kind."""
     if column.kind is ColumnKind.CONTINUOUS:
         return MatchingModel(n_donors)
     if column.kind is ColumnKind.ORDINAL:
@@ -75,7 +75,7 @@ class MatchingModel:
 
 
 class _LevelModel(ABC):
-    """What the models for levels share: levels that nobody answered have no probability."""
+    """Base of the models for levels; levels without answers get probability 0."""
 
     def __init__(self, n_levels: int, ridge: float) -> None:
         self.n_levels, self.ridge = n_levels, ridge

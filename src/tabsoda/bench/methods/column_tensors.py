@@ -1,4 +1,4 @@
-"""A plain table as tensors by column: numbers and levels, and which of them are known."""
+"""A table as tensors: numbers and levels by column, and which of them are known."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tabsoda.table import CodedTable
 
 @dataclass(frozen=True, eq=False)
 class ColumnTensors:
-    """What the token models read; n rows, q numbers, c categorical columns.
+    """The input of the token models; n rows, q numbers, c categorical columns.
 
-    Columns with fewer than two different answers are not in it. Rows are in an order that
-    depends on their content alone, so that shuffling the file changes nothing.
+    Columns with fewer than two distinct answers are excluded. The order of rows depends only on
+    their content, so that shuffling the file changes nothing.
 
     Attributes
     ----------
     codec : TableCodec
-        All categories as bits; says which columns are which.
+        The binary encoding; maps its columns to those of the table.
     order : ndarray of int64, shape (n,)
-        The row of the table that each row here is.
+        For each row, its row in the table.
     row_keys : int64 tensor, shape (n,)
     encoded : float32 tensor, shape (n, p)
         Numbers, then bits; 0 where not known.
@@ -91,7 +91,7 @@ class ColumnTensors:
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """The device of the tensors."""
         return self.numbers.device
 
     @property
@@ -110,13 +110,13 @@ class ColumnTensors:
         return torch.cat([self.numbers_known, self.levels_known], dim=1)
 
     def incomplete_rows(self) -> torch.Tensor:
-        """Return the rows in which something is not known."""
+        """Return the rows with unknown cells."""
         return torch.nonzero(~self.known.all(dim=1)).ravel()
 
     def filled(self, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Fill unknown cells by answers of the same column, drawn at random.
 
-        Draws keep a column's spread, which means and modes would shrink.
+        Random answers keep a column's spread; means and modes would shrink it.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What every imputation method offers, so that they can be compared on the same cells."""
+"""The interface of imputation methods under comparison."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tabsoda.table import CodedTable
 
 
 class SkipView(StrEnum):
-    """How a method that does not know skips is shown them.
+    """How skips are shown to a method that does not support them.
 
     ``BLIND``: skipped cells are blanks like any other, as in the paper. ``LEVEL``: they are an
-    extra level of the question, which is fair and stronger.
+    extra level of the question, which is a fairer and stronger comparison.
     """
 
     BLIND = "blind"
@@ -27,7 +27,7 @@ class SkipView(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What a method says about the missing cells of a table.
+    """A method's estimates of the missing cells of a table.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Estimates:
     probabilities: dict[int, NDArray[np.float64]]
 
 
-# Called with the share of the work that is done, from 0 to 1.
+# Called with the completed share of the work, from 0 to 1.
 ShareDone = Callable[[float], None]
 
 
@@ -55,9 +55,9 @@ class ImputationMethod(Protocol):
     Attributes
     ----------
     name : str
-        As it stands in tables, such as ``"MissForest"``.
+        The name shown in tables, such as ``"MissForest"``.
     knows_skips : bool
-        Whether it reads the skip states itself; others are shown them as ``skip_view`` says.
+        Whether it reads the skip states itself; for others, ``skip_view`` applies.
     """
 
     name: str
@@ -66,15 +66,15 @@ class ImputationMethod(Protocol):
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell of a table.
 
-        Skipped cells are never scored, so a method may leave NaN or anything there. Nothing but
-        the answered cells and the states may be read. A method that can report how far it is
-        takes one more argument, ``progress`` (:data:`ShareDone`).
+        Skipped cells are never scored, so their estimates may be anything, including NaN. Only the
+        answered cells and the states may be read. A method that can report progress takes one more
+        argument, ``progress`` (:data:`ShareDone`).
         """
         ...
 
 
 def without_skips(table: CodedTable) -> CodedTable:
-    """Return the table as a method sees it that takes skips for blanks."""
+    """Return the table with skips turned into blanks."""
     states = table.states
     nothing = np.zeros(states.shape, dtype=bool)
     return table.with_states(CellStates.from_masks(states.answered, nothing, states.names))

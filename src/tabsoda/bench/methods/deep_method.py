@@ -1,4 +1,4 @@
-"""What the token models share: settings, the way in, the training loop and the way out."""
+"""Base of the token models: settings, input, training loop and output."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 
 class Prediction(NamedTuple):
-    """What a model says about all rows of its :class:`ColumnTensors`.
+    """A model's predictions for all rows of its :class:`ColumnTensors`.
 
     Attributes
     ----------
     numbers : float tensor, shape (n, q)
-        At unit variance, as they went in.
+        At unit variance, like the input.
     probabilities : float tensor, shape (n, c, max_levels)
         0 for levels that do not exist.
     """
@@ -37,14 +37,14 @@ class Prediction(NamedTuple):
 
 
 class DeepMethod:
-    """A token model under comparison; a subclass says how it predicts.
+    """A token model under comparison; subclasses implement the prediction.
 
     Parameters
     ----------
     budget : {"full", "reduced"}
         The settings as published, or small ones for a CPU.
     settings : dict, optional
-        What differs from them, by the fields of ``settings_type``.
+        Overrides, by the fields of ``settings_type``.
     device : str
     """
 
@@ -62,9 +62,7 @@ class DeepMethod:
         device: str = "auto",
     ) -> None:
         if budget not in ("full", "reduced"):
-            raise InputError(
-                "There is no such budget", found=repr(budget), expected="'full' or 'reduced'"
-            )
+            raise InputError("Unknown budget", found=repr(budget), expected="'full' or 'reduced'")
         names = [item.name for item in fields(self.settings_type)]
         for option in settings or {}:
             if option not in names:
@@ -102,7 +100,7 @@ class DeepMethod:
         return fill(table, values, probabilities)
 
     def predict(self, data: ColumnTensors, seed: int) -> Prediction:
-        """Train on the known cells and say what the others are."""
+        """Train on the known cells and predict the others."""
         raise NotImplementedError
 
 
@@ -118,7 +116,7 @@ def train(
 ) -> None:
     """Minimise a loss over batches of rows by Adam, in place.
 
-    The step falls to a tenth after three quarters of the steps, and again after nine tenths.
+    The learning rate falls to a tenth after 75 % of the steps, and again after 90 %.
 
     Parameters
     ----------

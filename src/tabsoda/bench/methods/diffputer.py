@@ -19,7 +19,7 @@ from tabsoda.paper.working_table import WorkingTable
 from tabsoda.table import CodedTable
 
 # The released code: bits for every category, one standardiser from the observed cells, a network
-# without masks that is trained afresh each round on all entries, imputed or not.
+# without masks that is trained from scratch each round on all entries, imputed or not.
 _RELEASED: dict[str, dict[str, Any]] = {
     "encoding": {"ordinal": "bits", "standardizer_refresh": "once", "latent_draws": False},
     "backbone": {"width": 1024, "dropout": 0.0, "sees_visible": False, "sees_skips": False},
@@ -50,7 +50,7 @@ _RELEASED: dict[str, dict[str, Any]] = {
     "em": {"rounds": 10},
     "temperature": {"held_out_share": 0.0},
 }
-# For a CPU: more steps on smaller batches, and the refresh cycles beyond which nothing improves.
+# For a CPU: more steps on smaller batches, and only as many refresh cycles as help.
 _REDUCED: dict[str, dict[str, Any]] = {
     "backbone": {"width": 128},
     "training": {
@@ -72,16 +72,16 @@ class DiffPuter:
     budget : {"full", "reduced"}
         The released settings, or small ones for a CPU.
     settings : dict of dict, optional
-        What differs from them, such as ``{"em": {"rounds": 3}, "training": {"max_steps": 2000}}``;
+        Overrides, such as ``{"em": {"rounds": 3}, "training": {"max_steps": 2000}}``;
         see :class:`tabsoda.PaperSettings`.
     device : str
 
     Notes
     -----
-    Differences from the released code: bits that are not a codeword decode to the nearest
-    level's; a column with one answer only is not modelled; batches of an epoch are of equal size.
-    As there, the estimate is the mean of the chains in the encoded space. Level probabilities are
-    how often the chains end at a level, with half a count added to each.
+    Differences from the released code: bits that are not a codeword decode to the nearest level; a
+    column with a single distinct answer is not modelled; batches of an epoch have equal size. As
+    there, the estimate is the mean of the chains in the encoded space. Level probabilities are the
+    shares of chains that end at a level, with half a count added to each.
 
     Examples
     --------
@@ -105,9 +105,7 @@ class DiffPuter:
         device: str = "auto",
     ) -> None:
         if budget not in ("full", "reduced"):
-            raise InputError(
-                "There is no such budget", found=repr(budget), expected="'full' or 'reduced'"
-            )
+            raise InputError("Unknown budget", found=repr(budget), expected="'full' or 'reduced'")
         chosen = PaperSettings().replace(**_RELEASED)
         if budget == "reduced":
             chosen = chosen.replace(**_REDUCED)

@@ -1,4 +1,4 @@
-"""From what a model says to estimates in which no missing cell is left empty."""
+"""Turn model output into estimates for every missing cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = NDArray[np.float64]
 
 
 def usual_answers(table: CodedTable) -> Values:
-    """Return each column's most frequent level or mean; 0 where nobody answered.
+    """Return each column's most frequent level or mean; 0 if there are no answers.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def usual_answers(table: CodedTable) -> Values:
 
 
 def among_levels(probabilities: NDArray[np.floating], n_levels: int) -> Values:
-    """Keep the first levels, those of the question itself, and let them sum to 1.
+    """Keep the first levels, those of the question itself, and normalise them to sum to 1.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def among_levels(probabilities: NDArray[np.floating], n_levels: int) -> Values:
     """
     kept = np.asarray(probabilities[:, :n_levels], dtype=np.float64)
     total = kept.sum(axis=1, keepdims=True)
-    # Where everything went to the extra level, nothing is known about the others.
+    # If all probability is on the extra level, nothing is known about the others.
     even = np.full_like(kept, 1.0 / max(n_levels, 1))
     return np.where(total > 0, kept / np.where(total > 0, total, 1.0), even)
 
@@ -57,19 +57,19 @@ def fill(
     probabilities: Mapping[int, NDArray[np.floating]],
     modes: Mapping[int, NDArray[np.integer]] | None = None,
 ) -> Estimates:
-    """Put numbers and level probabilities together.
+    """Combine numbers and level probabilities into estimates.
 
     Parameters
     ----------
     table : CodedTable
-        What was to be imputed; anything answered is passed on as it is.
+        The table to impute; answers are copied unchanged.
     values : ndarray of float64, shape (n_rows, n_columns)
-        Numbers, read for columns without probabilities. Where NaN, or no level of the question,
-        the column's usual answer stands in.
+        Used for columns without probabilities. NaN, and values that are not a level of the
+        question, are replaced by the column's most frequent answer or mean.
     probabilities : mapping of int to ndarray, shape (n_rows, n_levels or more)
-        By position; levels beyond the question's own are left out.
+        By position; levels beyond the question's own are dropped.
     modes : mapping of int to ndarray of int, shape (n_rows,), optional
-        By position; the most probable level where absent.
+        By position; the most probable level if not given.
     """
     usual = usual_answers(table)
     mode = np.array(values[:, : len(table.columns)], dtype=np.float64)
@@ -85,7 +85,7 @@ def fill(
             mode[:, position] = modes[position]
         median[:, position] = mode[:, position]
         if column.kind is ColumnKind.ORDINAL:
-            # Rounding may leave the last sum a little below one half of 1.
+            # Rounding may leave the last cumulative sum slightly below one half.
             reached = kept[position].cumsum(axis=1) >= 0.5 - 1e-9
             median[:, position] = reached.argmax(axis=1)
     answered = table.states.answered

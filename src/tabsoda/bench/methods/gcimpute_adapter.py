@@ -1,7 +1,4 @@
-"""gcimpute: a Gaussian copula with latent thresholds for ordinals, if it is installed.
-
-Seen to work: gcimpute 0.0.4 with numpy 1.26. It does not run with numpy 2.
-"""
+"""gcimpute: a Gaussian copula with latent thresholds for ordinals, if it is installed."""
 
 from __future__ import annotations
 
@@ -21,16 +18,17 @@ from tabsoda.table import CodedTable
 
 
 def available() -> bool:
-    """Whether gcimpute is installed beside a numpy it runs with."""
+    """Whether gcimpute is installed with a compatible numpy."""
     return find_spec("gcimpute") is not None and int(np.__version__.split(".")[0]) < 2
 
 
 @dataclass(frozen=True)
 class GaussianCopula:
-    """The copula's draws, pooled; nominals with three levels or more get their usual answer.
+    """The copula's draws, pooled; nominals with three or more levels get their mode.
 
-    The model knows numbers, ordinals and two-level questions only. Shown as a level, a skip is an
-    indicator beside the question, and the skipped cells themselves are blanks.
+    The model supports numbers, ordinals and two-level questions only. Shown as a level, a skip is
+    an additional indicator, and the skipped cells themselves are blanks. Tested with gcimpute 0.0.4
+    and numpy 1.26; it does not run with numpy 2.
 
     Parameters
     ----------
@@ -52,14 +50,14 @@ class GaussianCopula:
                 "gcimpute is not installed, or numpy is too new for it",
                 found=f"numpy {np.__version__}",
                 expected="gcimpute with numpy below 2",
-                next_step="Install both in an environment of their own",
+                next_step="Install both in a separate environment",
             )
         from gcimpute.gaussian_copula import GaussianCopula as Model
 
         shown = as_shown(table, skip_view)
         modelled = _modelled(shown)
         skips = shown.states.skipped[:, shown.states.skipped.any(axis=0)]
-        # Questions skipped by the same people would give the copula the same column twice.
+        # Questions skipped by the same people would give the copula identical columns.
         skips = np.unique(skips.astype(np.float64), axis=1)
         matrix = np.column_stack([shown.values[:, modelled], skips])
         ordinal = [
@@ -80,7 +78,7 @@ class GaussianCopula:
 
 
 def _modelled(shown: CodedTable) -> NDArray[np.intp]:
-    """Return the positions of the questions that the copula can hold."""
+    """Return the positions of the questions that the copula can model."""
     kept = []
     for position, column in enumerate(shown.columns):
         ordered = column.kind is not ColumnKind.NOMINAL or column.n_levels == 2

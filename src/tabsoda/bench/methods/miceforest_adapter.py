@@ -1,7 +1,4 @@
-"""miceforest: chained equations with LightGBM and predictive mean matching, if it is installed.
-
-Seen to work: miceforest 6.0.5 with lightgbm 4.6.0 and pandas 2.3. lightgbm 4.7 breaks it.
-"""
+"""miceforest: chained equations with LightGBM and predictive mean matching, if installed."""
 
 from __future__ import annotations
 
@@ -31,8 +28,9 @@ def available() -> bool:
 class MiceForest:
     """miceforest with its defaults, pooled over draws.
 
-    Shown as a level, a skip is a category of its own, and draws of it do not count; for a number
-    it is an indicator beside it, and the skipped cells themselves are blanks.
+    Shown as a level, a skip is a separate category, and draws of it do not count; for a number it
+    is an additional indicator, and the skipped cells themselves are blanks. Tested with miceforest
+    6.0.5, lightgbm 4.6.0 and pandas 2.3; lightgbm 4.7 breaks it.
 
     Parameters
     ----------
@@ -60,7 +58,7 @@ class MiceForest:
         state = int(numpy_generator(seed, "miceforest").integers(2**31 - 1))
         draws = []
         if frame.isna().any(axis=None):
-            # Its default matches in log-odds, which are infinite where a level is certain.
+            # The default matches on log-odds, which are infinite if a level is certain.
             kernel = miceforest.ImputationKernel(
                 frame, self.n_draws, mean_match_strategy="fast", random_state=state
             )
@@ -90,7 +88,7 @@ def _frame(shown: CodedTable) -> pd.DataFrame:
         if np.unique(values[~np.isnan(values)]).size < 2:
             continue
         series = pd.Series(values)
-        # Categories as whole numbers: miceforest hands their texts to LightGBM.
+        # Categories as integers: miceforest passes category texts to LightGBM.
         columns[f"q{position}"] = (
             series.astype("Int64").astype("category") if column.is_categorical else series
         )

@@ -1,4 +1,4 @@
-"""MissForest: random forests, question by question, until they get no better."""
+"""MissForest: random forests, question by question, until the error stops falling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ForestRun:
-    """What the rounds of a MissForest led to.
+    """The result of the rounds of a MissForest.
 
     Attributes
     ----------
@@ -37,12 +37,12 @@ class ForestRun:
 
 @dataclass(frozen=True)
 class MissForest:
-    """Random forests in turn for every column with missing cells, the fewest missing first.
+    """Random forests in turn for every column with missing cells, fewest missing first.
 
-    As Stekhoven and Bühlmann (2012), but for the stop: rounds end when the out-of-bag error rises,
-    and the round before counts. Nominal predictors enter as indicators, which scikit-learn's
-    trees need. Shown as blanks, skipped cells are filled like any other; shown as a level, they
-    stay what they are.
+    As Stekhoven and Bühlmann (2012), except for the stopping rule: rounds end when the out-of-bag
+    error rises, and the previous round is used. Nominal predictors enter as indicators, which
+    scikit-learn's trees need. Shown as blanks, skipped cells are filled like any other; shown as a
+    level, they stay unchanged.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class MissForest:
         return self.run(table, seed, skip_view).estimates
 
     def run(self, table: CodedTable, seed: int, skip_view: SkipView) -> ForestRun:
-        """Impute, and return how the rounds went."""
+        """Impute, and return the estimates with the error of each round."""
         shown = as_shown(table, skip_view)
         filled = _first_fill(shown)
         form = PredictorForm(shown, _constants(shown))
@@ -146,7 +146,7 @@ class MissForest:
             random_state=state,
         )
         forest.fit(predictors[answered], answers)
-        # Threads would add up the trees in any order, and the last bits would differ.
+        # Threads would sum the trees in any order, and the last bits would differ.
         forest.set_params(n_jobs=1)
         if n_levels:
             levels = forest.classes_.astype(np.intp)
@@ -179,7 +179,7 @@ def _first_fill(shown: CodedTable) -> Numbers:
 
 
 def _constants(shown: CodedTable) -> Numbers:
-    """Return what stands in skipped cells: as for trees, a value apart from every answer."""
+    """Return the value of skipped cells per column; as for trees, outside all answers."""
     values, skipped = tree_values(shown), shown.states.skipped
     return np.array(
         [values[skipped[:, p], p][0] if skipped[:, p].any() else 0.0 for p in range(shown.shape[1])]

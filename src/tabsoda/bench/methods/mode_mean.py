@@ -1,4 +1,4 @@
-"""The least one can do: the most frequent answer, and the mean or median of a number."""
+"""The simplest method: the most frequent answer, and the mean or median of a number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ModeMean:
     Parameters
     ----------
     number : {"mean", "median"}
-        What stands in for a number.
+        The estimate of a number.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ModeMean:
     def __post_init__(self) -> None:
         if self.number not in ("mean", "median"):
             raise InputError(
-                "The setting number is not known",
+                "Unknown value of number",
                 found=repr(self.number),
                 expected="'mean' or 'median'",
             )

@@ -1,4 +1,4 @@
-"""A table without skips, as a model sees it that knows answers and blanks alone."""
+"""A table without skips, for models that only handle answers and blanks."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tabsoda.table import CodedTable
 
 
 def plain_table(table: CodedTable, skip_view: SkipView) -> CodedTable:
-    """Show skips to a model that knows none.
+    """Represent skips for a model that does not support them.
 
-    ``BLIND``: they are blanks. ``LEVEL``: a categorical question gets one more level, in last
-    place, which skipped cells answer; a number stays blank where it was skipped, and a yes/no
-    column behind the others says that it was.
+    ``BLIND``: they are blanks. ``LEVEL``: a categorical question gets one more level at the end,
+    the answer of skipped cells; a number stays blank where it was skipped, and an added yes/no
+    column marks the skips.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def plain_table(table: CodedTable, skip_view: SkipView) -> CodedTable:
     Returns
     -------
     CodedTable
-        The same columns in the same places, then the added ones; nothing is skipped. A cell that
+        The same columns in the same order, then the added ones; no cell is skipped. A cell that
         was missing still is, so it differs from a skipped one.
 
     Examples
@@ -43,7 +43,7 @@ def plain_table(table: CodedTable, skip_view: SkipView) -> CodedTable:
     for position in np.flatnonzero(skipped.any(axis=0)).tolist():
         column, here = table.columns[position], skipped[:, position]
         if column.is_categorical:
-            # The extra level has no place in an order.
+            # The extra level has no position in an order.
             levels = tuple(range(column.n_levels + 1))
             columns[position] = Column(column.name, ColumnKind.NOMINAL, levels)
             values[here, position] = column.n_levels

@@ -1,4 +1,4 @@
-"""From probabilities and numbers to the estimates under comparison."""
+"""Turn probabilities and numbers into point estimates."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def median_level(probabilities: Numbers) -> NDArray[np.int64]:
     [1, 0]
     """
     reached = np.cumsum(probabilities, axis=1)
-    # A half that sums to 0.49999 by rounding is still a half.
+    # A half that sums to 0.49999 by rounding still counts as a half.
     return np.argmax(reached >= 0.5 * reached[:, -1:] - 1e-12, axis=1)
 
 
 def estimates_from(
     table: CodedTable, numbers: Mapping[int, Numbers], probabilities: Mapping[int, Numbers]
 ) -> Estimates:
-    """Decode what a method predicts into estimates.
+    """Decode a method's predictions into estimates.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def estimates_from(
     Returns
     -------
     Estimates
-        Answers where there are some, NaN where skipped, estimates where missing.
+        Answers where answered, NaN where skipped, estimates where missing.
     """
     mode, median = table.values.copy(), table.values.copy()
     for position, column in enumerate(table.columns):
@@ -67,7 +67,7 @@ def estimates_from(
 
 
 def level_shares(values: Numbers, n_levels: int) -> Numbers:
-    """Return how often each level was answered; equal shares where nobody did. Shape (n_levels,).
+    """Return the share of each level, shape (n_levels,); equal shares if there are no answers.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def level_shares(values: Numbers, n_levels: int) -> Numbers:
 
 
 def center(values: Numbers, *, median: bool = False) -> float:
-    """Return the mean or median of the answers; 0 where there are none."""
+    """Return the mean or median of the answers; 0 if there are none."""
     answers = values[~np.isnan(values)]
     if not answers.size:
         return 0.0

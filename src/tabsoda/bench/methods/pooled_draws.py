@@ -1,4 +1,4 @@
-"""From completed tables of a program that knows no skips to estimates."""
+"""Pool the completed tables of a program without skip support into estimates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Numbers = NDArray[np.float64]
 def pool_draws(table: CodedTable, draws: Sequence[Numbers]) -> Estimates:
     """Pool draws: shares of levels, means of numbers.
 
-    One draw from the column as a whole is counted in, so that no level that anybody chose has the
+    The marginal distribution of the column counts as one more draw, so that no observed level has
     probability 0. Draws that are not a level of the question, such as a skip, do not count.
 
     Parameters

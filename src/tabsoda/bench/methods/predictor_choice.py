@@ -1,4 +1,4 @@
-"""Which questions are worth having as predictors of another, as mice's ``quickpred`` asks."""
+"""Choose predictors of each question by correlation, as mice's ``quickpred``."""
 
 from __future__ import annotations
 

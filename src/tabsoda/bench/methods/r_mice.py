@@ -1,4 +1,4 @@
-"""R's ``mice``, the package most people mean by MICE, through Rscript."""
+"""R's ``mice`` package, run through Rscript."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tabsoda.table import CodedTable
 Numbers = NDArray[np.float64]
 
 _INSTALL = "Install R with mice, nnet and MASS (Debian: r-cran-mice), or leave this method out"
-# mice asks for the other two only when it meets levels.
+# mice loads the other two only for categorical questions.
 _PACKAGES = ("mice", "nnet", "MASS")
 
 
 @cache
 def available() -> bool:
-    """Whether Rscript and the R packages it needs are here."""
+    """Whether Rscript and the R packages it needs are installed."""
     program = shutil.which("Rscript")
     if program is None:
         return False
@@ -44,8 +44,8 @@ class RMice:
     """R mice: pmm for numbers, logreg, polyreg and polr for levels, predictors by quickpred.
 
     Draws are pooled by :func:`~tabsoda.bench.methods.pooled_draws.pool_draws`. Shown as a level, a
-    skip is a level of its own, the lowest of an ordinal, and draws of it do not count; for a
-    number it is an indicator beside it, and the skipped cells themselves are blanks.
+    skip is a separate level, the lowest of an ordinal, and draws of it do not count; for a number
+    it is an additional indicator, and the skipped cells themselves are blanks.
 
     Parameters
     ----------
@@ -68,13 +68,13 @@ class RMice:
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell."""
         if not available():
-            raise InputError("R with its package mice is not here", next_step=_INSTALL)
+            raise InputError("R with its package mice is not installed", next_step=_INSTALL)
         shown = as_shown(table, skip_view)
         drawn = self._run(shown, seed) if table.states.missing.any() else []
         return pool_draws(table, drawn)
 
     def _run(self, shown: CodedTable, seed: int) -> list[Numbers]:
-        """Return the draws as R gives them; each of shape (n_rows, n_columns), skips as -1."""
+        """Return the draws of R; each of shape (n_rows, n_columns), skips as -1."""
         state = int(numpy_generator(seed, "r mice").integers(2**31 - 1))
         with (
             tempfile.TemporaryDirectory(prefix="tabsoda-mice-") as name,

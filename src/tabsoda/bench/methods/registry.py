@@ -1,4 +1,4 @@
-"""Every method under comparison by its name, imported when it is asked for."""
+"""The methods under comparison by name, imported on use."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tabsoda.errors import InputError
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a method lives, and the options that distinguish it from others of its class.
+    """The location of a method, and the options that distinguish it from others of its class.
 
     Attributes
     ----------
     path : str
         ``"module:Class"`` within ``tabsoda.bench.methods``.
     options : mapping of str to object
-        Set unless the caller says otherwise.
+        Defaults that the caller can override.
     """
 
     path: str
@@ -68,7 +68,7 @@ def method(name: str, /, **options: Any) -> ImputationMethod:
     """
     if name not in METHODS:
         raise InputError(
-            "There is no such method",
+            "Unknown method",
             found=repr(name),
             expected=f"one of {', '.join(METHODS)}",
             next_step="Check the spelling",

@@ -1,8 +1,4 @@
-"""How a table with skips becomes predictors for methods that do not know skips.
-
-Targets are always the answered cells alone. Predictors show a skip as :class:`SkipView` says:
-after :func:`as_shown` a table holds skipped cells only where they are to be seen as a level.
-"""
+"""Turn a table with skips into predictors for methods without skip support."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ Numbers = NDArray[np.float64]
 
 
 def as_shown(table: CodedTable, skip_view: SkipView) -> CodedTable:
-    """Return the table as the view shows it: without skips when blind, as it is otherwise."""
+    """Return the table without skips if the view is blind, else unchanged."""
     return without_skips(table) if skip_view is SkipView.BLIND else table
 
 
@@ -27,8 +23,7 @@ def tree_values(table: CodedTable) -> Numbers:
     """Return one predictor per question for trees that take NaN; shape (n_rows, n_columns).
 
     Missing cells are NaN. A skip is one more level: the last one of a nominal question; for
-    ordinals and numbers, a constant below every answer, which a tree separates in one split and
-    which is thus an indicator and a constant in one.
+    ordinals and numbers, a constant below every answer, which a tree separates in one split.
 
     Examples
     --------
@@ -80,9 +75,9 @@ class Predictors:
 
 @dataclass(frozen=True, eq=False)
 class PredictorForm:
-    """Turns filled values into predictors, again and again while the fill changes.
+    """Turns filled values into predictors; used again whenever the fill changes.
 
-    A nominal question with three levels or more becomes an indicator per level but the first (or
+    A nominal question with three or more levels becomes an indicator per level except the first (or
     stays one number when it has more than ``max_indicators`` levels). Numbers and ordinals stay
     one number, with a constant where skipped. Questions with skips add an indicator of the skip.
 
@@ -91,7 +86,7 @@ class PredictorForm:
     table : CodedTable
         As shown; see :func:`as_shown`.
     constants : ndarray of float64, shape (n_columns,)
-        What stands in skipped cells.
+        The values of skipped cells.
     max_indicators : int
 
     Examples
@@ -111,13 +106,13 @@ class PredictorForm:
     max_indicators: int = 16
 
     def of(self, filled: Numbers) -> Predictors:
-        """Return the predictors of a table whose missing cells are filled, same shape as it."""
+        """Return the predictors of a table whose missing cells are filled."""
         blocks = [self.block(filled[:, p], p) for p in range(len(self.table.columns))]
         widths = [block.shape[1] for block in blocks]
         return Predictors(np.concatenate(blocks, axis=1), np.repeat(np.arange(len(blocks)), widths))
 
     def block(self, values: Numbers, position: int) -> Numbers:
-        """Return one question's predictors; shape (n_rows, width), the width being fixed."""
+        """Return one question's predictors; shape (n_rows, width), with a fixed width."""
         column, skipped = self.table.columns[position], self.table.states.skipped[:, position]
         nominal = column.kind is ColumnKind.NOMINAL
         if nominal and 2 < column.n_levels <= self.max_indicators:

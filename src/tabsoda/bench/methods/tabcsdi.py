@@ -17,7 +17,7 @@ from tabsoda.settings_base import SettingGroup, setting
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 from tabsoda.torch_runtime.layers import linear
 
-# Keeps the shares of a sample that holds none of any level away from 0 / 0.
+# Avoids 0 / 0 in the shares of a sample that is -1 for all levels.
 _LEAST_SHARE = 1e-3
 
 
@@ -40,12 +40,12 @@ class TabCSDISettings(SettingGroup):
 
 
 class TabCSDI(DeepMethod):
-    """A denoiser that sees known cells clean, trained to restore answers hidden from it.
+    """A denoiser conditioned on known cells, trained to restore hidden answers.
 
-    A token per column holds the noisy value of a cell to restore, the clean value of a cell to go
-    by, and which of the two it is. DDPM with 100 quadratic noise steps; the loss is on the hidden
-    cells alone. The estimate is the median of the samples for numbers; level probabilities are
-    averages of what the samples hold of each level.
+    The token of a column contains the noisy value of a cell to restore, or the clean value of a
+    known cell, and which of the two it is. DDPM with 100 quadratic noise steps; the loss counts
+    only the hidden cells. The estimate is the median of the samples for numbers; level
+    probabilities are averaged over the samples.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class TabCSDI(DeepMethod):
     Categories are one value per level, one of the paper's three ways, and each column has a
     tokeniser of its own, as in its feature-tokeniser variant; there tokens are diffused, here
     values are. The blocks are plain pre-norm ones without CSDI's gates. The network predicts noise
-    minus value (the "velocity") instead of noise, whose loss hardly counts the noisiest steps: few
-    optimiser steps would leave them untaught. Training is counted in steps, and the last weights
-    are taken, without a validation set. The released code hides 80 % of a row's answers; one half
-    is the default here, because at 80 % the reduced budget was no better than the mode on the
-    embedded survey (600 x 12, one seed: accuracy .419 against .417, and .493 at one half).
+    minus value (the "velocity") instead of noise, whose loss gives the noisiest steps so little
+    weight that few optimiser steps would not train them. Training is counted in steps, and the last
+    weights are used, without a validation set. The released code hides 80 % of a row's answers; the
+    default here is 50 %, because at 80 % the reduced budget was no better than the mode on the
+    embedded survey (600 x 12, one seed: accuracy .419 against .417, and .493 at 50 %).
 
     Examples
     --------
@@ -208,7 +208,7 @@ class _PaddedValues:
         return state[:, : self.n_numbers, 0]
 
     def shares_of(self, state: torch.Tensor) -> torch.Tensor:
-        """Read how much of each level a sample holds, (B, c, W); sums to 1."""
+        """Return the share of each level in a sample, (B, c, W); sums to 1."""
         held = ((state[:, self.n_numbers :] + 1) / 2).clamp(_LEAST_SHARE, 1.0)
         held = held.masked_fill(~self.valid[self.n_numbers :], 0.0)
         return held / held.sum(dim=2, keepdim=True)
@@ -231,7 +231,7 @@ class _Network(nn.Module):
         self.blocks = transformer(settings.layers, width, settings.heads, 4, generator)
         self.norm = nn.LayerNorm(width)
         self.read_out = ColumnLinear(n_columns, width, n_values, generator)
-        # As in CSDI, training starts from a network that adds nothing.
+        # As in CSDI, training starts from a network whose output is zero.
         nn.init.zeros_(self.read_out.weight)
         nn.init.zeros_(self.read_out.bias)
 

@@ -22,7 +22,7 @@ from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 1.0
 _EXPONENT = 7.0
-# Below this time hardly anything is masked, and the weight 1 / time of what is explodes.
+# Below this time hardly anything is masked, and the weight 1 / time becomes very large.
 _FIRST_TIME = 1e-3
 
 
@@ -48,8 +48,8 @@ class TabDiffSettings(SettingGroup):
 class TabDiff(DeepMethod):
     """One denoiser for noisy numbers and masked categories.
 
-    Going forward in time numbers get Gaussian noise and categories are masked, the more the later;
-    the network predicts numbers and level probabilities from what is left.
+    Forward in time, numbers get more Gaussian noise and more categories are masked; the network
+    predicts numbers and level probabilities from the rest.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class TabDiff(DeepMethod):
     def _draw(
         self, network: _Network, clean: _Cells, known: _Cells, noise: torch.Generator
     ) -> tuple[_Cells, torch.Tensor]:
-        """Draw the unknown cells of some rows; also what each category was drawn from."""
+        """Draw the unknown cells of some rows; also return the categories' distributions."""
         n_rows, device = clean.numbers.shape[0], clean.numbers.device
         times = torch.linspace(1.0, 0.0, self.settings.noise_steps + 1, device=device)
         every = torch.ones(n_rows, device=device)
@@ -185,7 +185,7 @@ class TabDiff(DeepMethod):
                 drawn_from = torch.where(fresh[:, :, None], logits.softmax(dim=2), drawn_from)
                 if cycle > 1:
                     state = self._back_up(state, later, time, network, noise)
-        # At time 0 a little noise is left on the numbers; one more pass takes it off.
+        # At time 0 a little noise remains on the numbers; one more pass removes it.
         state = _mixed(known, clean, state)
         predicted, _ = network(state, self._level(0 * every))
         return state._replace(numbers=predicted), drawn_from
@@ -216,7 +216,7 @@ class TabDiff(DeepMethod):
         network: _Network,
         noise: torch.Generator,
     ) -> _Cells:
-        """Noise a state of one time so that it is one of a noisier time."""
+        """Add noise to move a state back to a noisier time."""
         variance = self._level(earlier) ** 2 - self._level(time) ** 2
         normals = torch.randn(state.numbers.shape, generator=noise, device=time.device)
         uniforms = torch.rand(state.levels.shape, generator=noise, device=time.device)
@@ -226,14 +226,14 @@ class TabDiff(DeepMethod):
 
 
 class _Cells(NamedTuple):
-    """Something for every number (B, q) and for every category (B, c)."""
+    """One value per number (B, q) and per category (B, c)."""
 
     numbers: torch.Tensor
     levels: torch.Tensor
 
 
 def _mixed(known: _Cells, shown: _Cells, drawn: _Cells) -> _Cells:
-    """Take what is shown where known, what was drawn elsewhere."""
+    """Use the known value where known, else the drawn one."""
     parts = zip(known, shown, drawn, strict=True)
     return _Cells(*(torch.where(mask, mine, other) for mask, mine, other in parts))
 
@@ -259,7 +259,7 @@ def _loss(
 
 
 class _Network(nn.Module):
-    """Tokens, attention, an MLP over the whole row that knows the noise, attention, values."""
+    """Tokens, attention, an MLP over the row conditioned on the noise, attention, values."""
 
     def __init__(
         self, data: ColumnTensors, settings: TabDiffSettings, generator: torch.Generator

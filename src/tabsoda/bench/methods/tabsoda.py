@@ -18,7 +18,7 @@ from tabsoda.table import CodedTable
 
 
 class TabSODA:
-    """The engine, with the skips that the table states.
+    """The engine, with the skips of the table.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class TabSODA:
     preset : str, optional
         A preset of the paper's engine; see :class:`tabsoda.PaperSettings`.
     settings : dict of dict, optional
-        What differs from that.
+        Overrides of its settings.
     device : str
 
     Examples
@@ -41,7 +41,7 @@ class TabSODA:
 
     name = "TabSODA"
     knows_skips = True
-    # What the variant changes, whatever the preset.
+    # The settings that the variant changes, for every preset.
     variant: dict[str, dict[str, Any]] = {}  # noqa: RUF012
 
     def __init__(
@@ -78,7 +78,7 @@ class TabSODA:
         )
         # Other methods do not round their expectations either.
         cells = engine.impute(shown, whole_numbers=False)
-        # What the engine declines to impute gets the column's usual answer, so that it is scored.
+        # Cells that the engine does not impute get the column's mode or mean, so all are scored.
         mode = np.where(table.states.answered, table.values, usual_answers(table))
         median = mode.copy()
         mode[cells.rows, cells.positions] = cells.mode
@@ -91,12 +91,12 @@ class TabSODA:
         return Estimates(mode, median, probabilities)
 
     def shown(self, table: CodedTable) -> CodedTable:
-        """Return the table with the skips that the method goes by."""
+        """Return the table with the skips that the method uses."""
         return table
 
 
 def _as_share(progress: ShareDone) -> Progress:
-    """Turn the engine's counts into the share of the work that is done."""
+    """Turn the engine's counts into the completed share of the work."""
 
     def update(done: int, total: int, what: str) -> None:
         progress(done / max(total, 1))
@@ -128,17 +128,16 @@ class TabSODAN(TabSODA):
 
 
 class TabSODASkip(TabSODA):
-    """TabSODA+SKIP: the skips are mined; those that the table states are not used.
+    """TabSODA+SKIP: the skips are mined; those of the table are not used.
 
-    Cells that a mined rule takes for skipped although they are missing get the column's usual
-    answer.
+    Missing cells that a mined rule marks as skipped get the column's mode or mean.
 
     Parameters
     ----------
     mined : ndarray of bool, shape (n_rows, n_columns), optional
-        A mask mined before cells were hidden, as a comparison should have it: hidden cells are
-        blanks that no rule explains. Answered cells in it are ignored. Mined from the table
-        itself where absent.
+        A mask mined before cells were hidden, as a comparison requires: hidden cells are blanks
+        that no rule explains. Answered cells in it are ignored. If not given, skips are mined from
+        the table itself.
     screen : {"purity", "paper"}
     quality, preset, settings, device
         As in :class:`TabSODA`.
@@ -167,7 +166,7 @@ class TabSODASkip(TabSODA):
             return blank.with_states(self.miner.mine(blank).states)
         if self.mined.shape != table.shape:
             raise InputError(
-                "The mined mask has another shape than the table",
+                "The mined mask does not have the shape of the table",
                 found=str(self.mined.shape),
                 expected=str(table.shape),
             )

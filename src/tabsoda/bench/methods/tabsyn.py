@@ -49,7 +49,7 @@ class TabSynSettings(SettingGroup):
 
 
 class TabSyn(DeepMethod):
-    """Rows as latents of a VAE with a token per column; their distribution by diffusion.
+    """Diffusion in the latent space of a VAE with one token per column.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class TabSyn(DeepMethod):
         numbers, levels = data.filled(seed)
         vae = self._train_vae(data, numbers, levels, seed)
         latents = vae.means(numbers, levels)
-        # A token's latent has token_width coordinates, all known or all not.
+        # A token's latent has token_width coordinates, all known or all unknown.
         known = data.known.repeat_interleave(self.settings.token_width, dim=1)
         center, scale = _moments(latents, known)
         standardized = (latents - center) / scale

@@ -1,7 +1,4 @@
-"""A token per column: values to tokens, attention among them, tokens to values.
-
-Every part treats all columns at once; weights are drawn from a given generator on the CPU.
-"""
+"""A transformer with one token per column: values to tokens, attention, tokens to values."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from tabsoda.torch_runtime.layers import linear
 
 
 class ColumnLinear(nn.Module):
-    """A linear layer of its own for every column.
+    """A separate linear layer for every column.
 
     Its bias distinguishes columns: a column embedding.
 

@@ -1,8 +1,4 @@
-"""Do pooled intervals hold the truth as often as they say: estimands, and how to count.
-
-Input: completed tables and what is true of the population. Output: how often intervals cover it,
-how wide they are and how far off the estimates, in units that estimands share.
-"""
+"""Coverage, width and bias of pooled intervals for several estimands."""
 
 from __future__ import annotations
 
@@ -16,13 +12,13 @@ from tabsoda.analysis.pooling import Analysis, pool
 
 Array = NDArray[np.float64]
 
-# Woodruff's interval inverts the distribution function at the ends of this reach.
+# Half-width, in standard errors, at which Woodruff's interval inverts the distribution.
 _REACH = 1.96
 
 
 @dataclass(frozen=True, eq=False)
 class Estimand:
-    """Something to be estimated from a complete table.
+    """A quantity to estimate from a complete table.
 
     Attributes
     ----------
@@ -67,9 +63,9 @@ def share_analysis(values: Array, level: float) -> Analysis:
 def quantile_analysis(values: Array, probability: float) -> Analysis:
     """Return a quantile of a column, shape (n, 1), with Woodruff's (1952) variance.
 
-    Answers are heaped, and the sample quantile of heaped answers jumps. The inverse of the
-    mid-distribution function (Parzen; Ma, Genton and Parzen 2011) moves with the sample, and is
-    the usual quantile where no two answers are alike.
+    Answers are heaped, so their sample quantile jumps. The inverse of the mid-distribution function
+    (Parzen; Ma, Genton and Parzen 2011) varies smoothly with the sample, and equals the usual
+    quantile if all answers differ.
     """
     n = values.shape[0]
     answers, counts = np.unique(values, return_counts=True)
@@ -82,7 +78,7 @@ def quantile_analysis(values: Array, probability: float) -> Analysis:
 
 
 def linear_analysis(values: Array) -> Analysis:
-    """Regress the first column on the others; variances hold where the model is only near.
+    """Regress the first column on the others, with variances robust to misspecification.
 
     Returns
     -------
@@ -107,7 +103,7 @@ def intervals(analyses: Sequence[Analysis], level: float = 0.95) -> tuple[Array,
     """Return estimates, shape (k,), and their intervals, shape (k, 2).
 
     Several analyses are pooled by Rubin's rules with Barnard and Rubin's degrees of freedom; one
-    is taken for that of a table without missing cells.
+    is treated as that of a table without missing cells.
     """
     if len(analyses) > 1:
         pooled = pool(analyses)
@@ -121,17 +117,17 @@ def intervals(analyses: Sequence[Analysis], level: float = 0.95) -> tuple[Array,
 
 @dataclass(frozen=True)
 class Coverage:
-    """What replications say of one estimand and one method.
+    """The coverage of one estimand by one method, over replications.
 
     Attributes
     ----------
     coverage : float
-        Share of intervals that hold the truth.
+        Share of intervals that contain the true value.
     bias : float
-        By how far estimates are off those from complete tables on average, over the standard
-        error of the latter.
+        Mean difference from the estimates of complete tables, relative to the standard error of the
+        latter.
     width : float
-        Mean width over that of complete tables.
+        Mean width relative to that of complete tables.
     replications : int
     """
 
@@ -151,7 +147,7 @@ def count_coverage(truth: float, estimates: Array, ends: Array, complete: Array)
     ends : ndarray, shape (R, 2)
         Lower and upper ends of the intervals.
     complete : ndarray, shape (R, 2)
-        Those of the same samples before anything was hidden.
+        Intervals of the same samples before cells were hidden.
 
     Examples
     --------
@@ -163,7 +159,7 @@ def count_coverage(truth: float, estimates: Array, ends: Array, complete: Array)
     usual = float(np.diff(complete, axis=1).mean())
     return Coverage(
         float(held.mean()),
-        # The middle of an interval is its estimate; sampling error is the same in both.
+        # The midpoint of an interval is its estimate; sampling error is the same in both.
         float((estimates - complete.mean(axis=1)).mean()) / (usual / (2 * _REACH)),
         float(np.diff(ends, axis=1).mean()) / usual,
         len(estimates),
@@ -171,7 +167,7 @@ def count_coverage(truth: float, estimates: Array, ends: Array, complete: Array)
 
 
 def association(first: Array, second: Array, *, ordered: bool) -> float:
-    """Return how two columns go together: Spearman's correlation, or Cramér's V of levels.
+    """Return the association of two columns: Spearman's correlation, or Cramér's V for levels.
 
     Examples
     --------

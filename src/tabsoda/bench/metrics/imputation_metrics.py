@@ -1,8 +1,4 @@
-"""How far estimates are from the answers that were hidden (appendix "Evaluation metrics").
-
-Input: the true table, the table a method saw, its estimates, and the cells to score. Output: one
-number per metric, NaN where nothing was scored, with the counts beside them. Needs numpy alone.
-"""
+"""Score estimates against the answers that were hidden (appendix "Evaluation metrics")."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from tabsoda.table import CodedTable
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-# Metric -> whether more is better. The order is that of the tables.
+# Metric -> whether higher is better, in the order of the tables.
 METRICS: dict[str, bool] = {
     "mace": False,
     "mace_median": False,
@@ -54,15 +50,15 @@ def score_estimates(
     scored: BoolArray,
     gates: BoolArray | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Score estimates over all columns, and over gates and other questions apart.
+    """Score estimates over all columns, and separately over gates and other questions.
 
     Parameters
     ----------
     truth : CodedTable
         With the answers that were hidden.
     seen : CodedTable
-        What the method saw; its answers give the mean and standard deviation by which continuous
-        columns are standardised.
+        The table that the method saw; its answers give the mean and standard deviation used to
+        standardise continuous columns.
     estimates : Estimates
     scored : ndarray of bool, shape (n_rows, n_columns)
         Hidden cells that were answered.
@@ -94,7 +90,7 @@ def score_estimates(
 
 @dataclass(frozen=True, eq=False)
 class ColumnErrors:
-    """What the metrics of a column are made of; arrays have one entry per scored cell.
+    """The errors of one column; arrays have one entry per scored cell.
 
     Attributes
     ----------
@@ -142,7 +138,7 @@ def groups_of(errors: list[ColumnErrors], gates: BoolArray) -> dict[str, dict[st
 
 
 def columns_of(errors: list[ColumnErrors]) -> list[dict[str, Any]]:
-    """Return the metrics of each column by itself."""
+    """Return the metrics of each column separately."""
     wanted = {
         ColumnKind.CONTINUOUS: ("rmse", "rmse_raw"),
         ColumnKind.NOMINAL: ("nominal_accuracy",),
@@ -232,9 +228,9 @@ def _joined(parts: list[NDArray[Any]]) -> FloatArray:
 
 
 def _check(truth: CodedTable, estimates: Estimates, scored: BoolArray) -> None:
-    """Refuse to score a method that left cells empty or answered outside the levels."""
+    """Raise if a method left cells empty or gave estimates outside the levels."""
     if (scored & ~truth.states.answered).any():
-        raise TabSODAError("Cells are to be scored whose answer is not known")
+        raise TabSODAError("Some cells to score have no known answer")
     for decode, values in (("mode", estimates.mode), ("median", estimates.median)):
         if values.shape != truth.shape:
             raise TabSODAError(f"The {decode} estimates have shape {values.shape}, not the table's")

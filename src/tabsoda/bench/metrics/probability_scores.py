@@ -1,8 +1,4 @@
-"""How good predicted probabilities are: ranked probability, Brier and log score, calibration.
-
-Input: probabilities of each level and the true level. Output: numbers per cell or per bin. Needs
-numpy alone.
-"""
+"""Scores of predicted probabilities: ranked probability, Brier, log score, calibration."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# A level called impossible that occurs would cost infinitely much; it costs -log of this.
+# Floor of probabilities in the log score, which would otherwise be infinite.
 SMALLEST_PROBABILITY = 1e-6
 N_BINS = 10
 
@@ -47,7 +43,7 @@ def ranked_probability_scores(probabilities: FloatArray, levels: NDArray[np.intp
 def brier_scores(probabilities: FloatArray, levels: NDArray[np.intp]) -> FloatArray:
     """Return half the squared distance between the probabilities and the true level.
 
-    Halved, it lies between 0 and 1, and is 1 for a wrong level that was predicted with certainty.
+    It is between 0 and 1, and 1 for a wrong level that was predicted with certainty.
 
     Parameters
     ----------
@@ -80,12 +76,12 @@ def log_scores(probabilities: FloatArray, levels: NDArray[np.intp]) -> FloatArra
 
 
 def reliability(confidence: FloatArray, correct: NDArray[np.bool_]) -> list[dict[str, Any]]:
-    """Compare how sure a method was with how often it was right, in ten bins of confidence.
+    """Compare a method's confidence with its accuracy, in ten bins of confidence.
 
     Parameters
     ----------
     confidence : ndarray, shape (n_cells,)
-        Probability of the level the method calls most likely.
+        Probability of the most probable level.
     correct : ndarray of bool, shape (n_cells,)
 
     Returns

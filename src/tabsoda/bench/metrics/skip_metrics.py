@@ -1,4 +1,4 @@
-"""How well a skip mask agrees with a reference: the paper's audit table."""
+"""Compare a skip mask with a reference: the paper's audit table."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def skip_metrics(
 ) -> dict[str, Metrics]:
     """Compare a mined skip mask with a reference cell by cell (appendix "Evaluation metrics").
 
-    Over all cells the answered ones, never skipped by either, make accuracy and false-positive
-    rate look good; over blanks only, they count the cells about which there is a question.
+    Over all cells, answered ones, which neither mask skips, make accuracy and false-positive rate
+    look good; the metrics over blanks count only the cells in question.
 
     Parameters
     ----------

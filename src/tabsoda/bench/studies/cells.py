@@ -1,8 +1,4 @@
-"""One cell of a study: hide, let a method estimate, score.
-
-Input: a survey and the cell's settings. Output: a result that JSON can hold. Needs numpy, scipy and
-what the method itself needs.
-"""
+"""Run one cell of a study: hide answers, estimate them with a method, and score."""
 
 from __future__ import annotations
 
@@ -33,13 +29,13 @@ from tabsoda.bench.metrics.imputation_metrics import columns_of, compare, groups
 from tabsoda.errors import InputError
 from tabsoda.followers import unresolved_cells
 
-# Methods that read the skip states themselves are shown them in one way only.
+# Methods that read the skip states themselves have only one view.
 OWN_VIEW = "own"
 
 
 @dataclass(frozen=True)
 class CellSettings:
-    """All that decides the result of a cell.
+    """The settings that determine the result of a cell.
 
     Attributes
     ----------
@@ -50,13 +46,13 @@ class CellSettings:
     replication, seed : int
     rate : float
     method : str
-        A name of the registry, or ``"package.module:factory"`` for a method of one's own.
+        A name of the registry, or ``"package.module:factory"`` for a custom method.
     label : str
-        As it stands in tables.
+        The name shown in tables.
     options : mapping
         Settings of the method.
     skip_view : str
-        ``"blind"``, ``"level"``, or ``"own"`` for methods that know skips.
+        ``"blind"``, ``"level"``, or ``"own"`` for methods that read skips themselves.
     track : str
     """
 
@@ -74,7 +70,7 @@ class CellSettings:
 
     @property
     def path(self) -> PurePosixPath:
-        """Where the cell lies within a study's folder."""
+        """The cell's path within a study's folder."""
         method = f"{slug(self.label)}-{self.skip_view}"
         last = f"r{self.replication:03d}"
         return PurePosixPath(slug(self.survey), self.mechanism, self.track, method, last)
@@ -96,7 +92,7 @@ def slug(text: str) -> str:
 
 
 def method_factory(name: str) -> Callable[..., ImputationMethod]:
-    """Return what builds a method from its options."""
+    """Return the function that builds a method from its options."""
     if ":" not in name:
         from tabsoda.bench.methods import registry
 
@@ -132,7 +128,7 @@ def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``settings``, ``metrics`` (all, gates and others apart), ``columns``, counts of cells,
+        ``settings``, ``metrics`` (all, gates, others), ``columns``, counts of cells,
         ``seconds`` of the method, ``harness_seconds`` of everything else but importing the
         method's libraries, ``machine``. None stands for NaN.
     """
@@ -179,8 +175,7 @@ def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
 def attempt_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
     """Run one cell; a failure becomes ``{"error": ...}``.
 
-    A method under test may fail in any way. That is a finding about the method, to be recorded,
-    and no reason to stop the others.
+    A method under test may fail in any way. The failure is recorded, and the others continue.
     """
     try:
         return run_cell(case, settings)

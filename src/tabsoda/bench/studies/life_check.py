@@ -1,8 +1,4 @@
-"""Whether a method works: it must beat the mode and the mean on the embedded survey.
-
-A comparison with a broken method is worth nothing, so a study does not start when one of its
-methods is not better than the mode and the mean.
-"""
+"""Check that a method works: it must beat the mode and the mean on the embedded survey."""
 
 from __future__ import annotations
 
@@ -25,15 +21,18 @@ class NotAliveError(TabSODAError):
 
 @dataclass(frozen=True)
 class LifeCheck:
-    """A method against mode and mean on the embedded survey.
+    """The comparison of a method with mode and mean on the embedded survey.
+
+    A study does not start if one of its methods fails this check, because a comparison with a
+    broken method is meaningless.
 
     Attributes
     ----------
     label : str
     accuracy, mode_accuracy : float
-        Share of categorical cells it got right; it must get more than the mode does.
+        Share of categorical cells estimated correctly; must exceed that of the mode.
     rmse, mean_rmse : float
-        Standardised error of numbers; it must be below that of the mean.
+        Standardised error of numbers; must be below that of the mean.
     """
 
     label: str
@@ -96,7 +95,7 @@ def check_alive(
 
 
 def is_reference(method: str) -> bool:
-    """Whether a method is what the others must beat."""
+    """Whether a method is the reference that the others must beat."""
     return method == _REFERENCE
 
 

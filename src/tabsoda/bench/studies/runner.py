@@ -1,7 +1,4 @@
-"""Run a study: check its methods for life, run the cells that are not done, keep what comes.
-
-Input: surveys and cells. Output: a folder of results, complete or to be resumed.
-"""
+"""Run a study: check its methods, run the cells without a result, and store the results."""
 
 from __future__ import annotations
 
@@ -20,12 +17,12 @@ from tabsoda.progress import Progress
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run did.
+    """The outcome of a run.
 
     Attributes
     ----------
     ran, reused, failed : int
-        Cells computed now, found done, and failed now.
+        Cells computed in this run, already done, and failed in this run.
     """
 
     ran: int
@@ -88,7 +85,7 @@ def check_methods(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[LifeCheck]:
-    """Check each method of some cells for life, once a study; raise if one is dead."""
+    """Check each method of some cells once per study; raise if one does not work."""
     folder = store.folder / "alive"
     folder.mkdir(exist_ok=True)
     wanted: dict[str, CellSettings] = {}
@@ -103,7 +100,7 @@ def check_methods(
         else:
             unknown.append((name, cell))
     if progress is not None and unknown:
-        progress(0, len(unknown), "checking the methods for life")
+        progress(0, len(unknown), "checking the methods")
     tasks = [(c.method, c.label, dict(c.options), c.skip_view) for _, c in unknown]
     for done, (index, check) in enumerate(run_tasks(_attempt, tasks, engine, jobs), start=1):
         name, cell = unknown[index]

@@ -1,8 +1,4 @@
-"""The folder of a study: one folder per cell, with its settings, its result and a done mark.
-
-Input: results as they come. Output: files from which a run resumes. The mark is written last, so
-that whatever kills a run loses the cells in progress and nothing else.
-"""
+"""The folder of a study: one folder per cell, with its settings, its result and a done mark."""
 
 from __future__ import annotations
 
@@ -22,10 +18,13 @@ _DONE = "DONE"
 class Store:
     """Results of a study on disk.
 
+    The done mark of a cell is written last, so that an interrupted run loses only the cells in
+    progress.
+
     Parameters
     ----------
     folder : Path
-        Made where absent.
+        Created if it does not exist.
 
     Examples
     --------
@@ -43,11 +42,11 @@ class Store:
         make_folder(folder / _CELLS)
 
     def cell_folder(self, settings: CellSettings) -> Path:
-        """Return where a cell lies."""
+        """Return the folder of a cell."""
         return self.folder / _CELLS / settings.path
 
     def is_done(self, settings: CellSettings) -> bool:
-        """Whether a cell has a result; refuse one that was computed under other settings."""
+        """Whether a cell has a result; raise if it was computed with other settings."""
         folder = self.cell_folder(settings)
         if not (folder / _DONE).exists():
             return False
@@ -57,7 +56,7 @@ class Store:
         if differing:
             name = differing[0]
             raise InputError(
-                f"The folder '{folder}' holds a result under other settings",
+                f"The folder '{folder}' contains a result of other settings",
                 found=f"{name} = {kept.get(name)!r}",
                 expected=f"{name} = {asked[name]!r}",
                 next_step="Choose another output, or another label for the method",
@@ -65,7 +64,7 @@ class Store:
         return True
 
     def keep(self, settings: CellSettings, outcome: dict[str, Any]) -> None:
-        """Write the result of a cell, or why there is none."""
+        """Write the result of a cell, or its failure."""
         folder = self.cell_folder(settings)
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "settings.json", settings.to_dict())
@@ -81,7 +80,7 @@ class Store:
         return [read_json(mark.parent / "result.json") for mark in self._found(_DONE)]
 
     def failures(self) -> list[dict[str, Any]]:
-        """Return what is known about the cells that failed."""
+        """Return the failures of all cells that failed."""
         return [read_json(path) for path in self._found("error.json")]
 
     def pending(self, cells: Sequence[CellSettings]) -> list[CellSettings]:
@@ -91,7 +90,7 @@ class Store:
     def collect(self) -> dict[str, Any]:
         """Return all results in one document, without the scores of single columns.
 
-        This is the form from which tables are built and which a project can keep.
+        Tables are built from this form, and it can be archived.
         """
         results = [{k: v for k, v in one.items() if k != "columns"} for one in self.results()]
         failures = [{k: v for k, v in one.items() if k != "trace"} for one in self.failures()]

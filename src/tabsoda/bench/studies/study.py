@@ -1,8 +1,4 @@
-"""A study: which methods on which surveys, hidden how, how often.
-
-Input: a TOML file. Output: the settings of every cell. The only file of the package that needs
-pydantic.
-"""
+"""A study: its methods, surveys, mechanisms and replications, read from a TOML file."""
 
 from __future__ import annotations
 
@@ -26,17 +22,17 @@ class _Strict(BaseModel):
 
 
 class MethodEntry(_Strict):
-    """A method of a study, and where it runs if not everywhere.
+    """A method of a study, with optional restrictions on where it runs.
 
     Attributes
     ----------
     name : str
         Of the registry, or ``"package.module:factory"``.
     label : str
-        As it stands in tables; the method's own name where absent.
+        The name shown in tables; the method's own name if not given.
     options : dict
     surveys, mechanisms, replications, tracks, skip_views
-        Narrow the study's; for slow methods.
+        Restrict those of the study, for slow methods.
     """
 
     name: str
@@ -56,7 +52,7 @@ class Study(_Strict):
     ----------
     name : str
     surveys : tuple of str
-        Folders of surveys; any name where the data are given directly.
+        Folders of surveys; any name if the data are given directly.
     methods : tuple of MethodEntry
     mechanisms, tracks, skip_views
     replications : int
@@ -89,11 +85,11 @@ class Study(_Strict):
 
     @property
     def mines(self) -> bool:
-        """Whether some method works from skips mined before cells are hidden."""
+        """Whether some method uses skips mined before cells are hidden."""
         return any(wants_mined_skips(entry.name) for entry in self.methods)
 
     def restricted(self, names: Sequence[str]) -> Study:
-        """Return the study with only these methods, by name or label; ``all`` keeps every one."""
+        """Return the study with only these methods, by name or label; ``all`` keeps them all."""
         if "all" in names:
             return self
         known = {name for entry in self.methods for name in (entry.name, entry.label) if name}
@@ -108,16 +104,16 @@ class Study(_Strict):
         return self.model_copy(update={"methods": kept})
 
     def cells(self, cases: Mapping[str, SurveyCase]) -> list[CellSettings]:
-        """Return the cells of the grid, a whole replication before the next.
+        """Return the cells of the grid, one whole replication after another.
 
-        A run that is interrupted has then compared all methods on what it has.
+        An interrupted run has then compared all methods on the completed replications.
         """
         fingerprints = {name: case.fingerprint for name, case in cases.items()}
         built = [method_factory(e.name)(**e.options) for e in self.methods]
         for entry, method in zip(self.methods, built, strict=True):
             if not all(hasattr(method, part) for part in ("name", "knows_skips", "impute")):
                 raise InputError(
-                    f"'{entry.name}' does not give an imputation method",
+                    f"'{entry.name}' does not return an imputation method",
                     found=type(method).__name__,
                     expected="an object with name, knows_skips and impute",
                 )
@@ -156,13 +152,13 @@ class Study(_Strict):
 
 
 def _check_labels(labels: list[str]) -> None:
-    """Refuse methods that would write to the same folders."""
+    """Raise if two methods would write to the same folders."""
     repeated = sorted({label for label in labels if labels.count(label) > 1})
     if repeated:
         raise InputError(
             "Two methods have the same name",
             found=repr(repeated[0]),
-            expected="a name for each",
+            expected="a different name for each",
             next_step="Give one of them a label in a study file",
         )
 
@@ -190,7 +186,7 @@ def load_study(path: Path) -> Study:
 
 
 def make_study(content: Mapping[str, Any], where: str = "The study") -> Study:
-    """Check a study's settings; the first that is wrong is named."""
+    """Validate a study's settings; the error names the first invalid one."""
     try:
         return Study.model_validate(content)
     except ValidationError as error:
@@ -201,10 +197,10 @@ def make_study(content: Mapping[str, Any], where: str = "The study") -> Study:
         raise InputError(
             f"{where} lacks the setting '{place}'"
             if is_absent
-            else f"{where} has a setting that is not right: '{place}'",
+            else f"{where} has an invalid setting: '{place}'",
             found=None if is_absent else repr(first["input"])[:80],
             expected=None if is_absent else first["msg"].removeprefix("Input should be "),
-            next_step=f"{others} more settings are not right" if place and others else None,
+            next_step=f"{others} more settings are invalid" if place and others else None,
         ) from error
 
 

@@ -1,8 +1,4 @@
-"""Counts of the paired differences that are clear, and a list of those against the reference.
-
-A table of hundreds of intervals hides what matters: how many favour whom, and which do not favour
-the method that is being proposed.
-"""
+"""Count clear paired differences, and list those against the reference method."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ class Difference(NamedTuple):
     Attributes
     ----------
     series : Series
-        The method's, on one survey or, where it is over surveys, on the first of them.
+        The method's series on one survey; for a difference over surveys, on the first of them.
     metric : str
     gap : PairedDifference
     """
@@ -38,7 +34,7 @@ class Difference(NamedTuple):
 
     @property
     def favours_method(self) -> bool:
-        """Whether the method is ahead, clearly or not."""
+        """Whether the method is better, clearly or not."""
         return (self.gap.mean > 0) == METRICS[self.metric]
 
 
@@ -79,7 +75,7 @@ def clear_by_survey_table(series: Sequence[Series], reference: str) -> Table:
 
 
 def _counts(differences: Iterable[Difference]) -> list[Entry]:
-    """Return how many there are, and how many of them are clear for the reference and against."""
+    """Return the number of differences, and of those clearly for and against the reference."""
     every = list(differences)
     clear = [one for one in every if one.gap.is_clear]
     theirs = sum(one.favours_method for one in clear)

@@ -1,8 +1,4 @@
-"""The results of a study, grouped: one series of replications per survey, mechanism and method.
-
-Input: the document that :meth:`tabsoda.bench.studies.store.Store.collect` returns. Output: series,
-in the order of the replications, so that methods can be compared pair by pair.
-"""
+"""Group the results of a study into one series of replications per condition and method."""
 
 from __future__ import annotations
 
@@ -39,7 +35,7 @@ class Series:
 
     @property
     def title(self) -> str:
-        """The method's name with how it was shown skips."""
+        """The method's name and its view of skips."""
         return self.label + _VIEWS.get(self.skip_view, "")
 
     @property
@@ -94,7 +90,7 @@ def over_surveys(
     series : iterable of Series
         Of one method under one mechanism and track.
     bases : mapping of str to Series
-        What it is compared with, by survey; other surveys are left out.
+        The series to compare with, by survey; other surveys are left out.
     metric : str
     """
     gaps = [one.minus(bases[one.survey], metric).mean for one in series if one.survey in bases]

@@ -1,7 +1,4 @@
-"""A picture of paired differences: one row per method and survey, a dot and its interval.
-
-Input: series of replications. Output: SVG text, drawn without a plotting library.
-"""
+"""Plot paired differences as SVG: one row per method and survey, a dot and its interval."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from tabsoda.bench.tables.replications import PairedDifference
 
 _WIDTH, _LABELS, _MARGIN = 760, 330, 24
 _ROW, _TOP = 18, 52
-# The axis ends here where some rows reach more than so many times as far as most do.
+# The axis is cut if some rows reach more than this many times as far as most.
 _MOST, _FAR = 0.8, 2.0
 _BETTER, _WORSE, _UNCLEAR = "#1b7837", "#b2182b", "#666666"
 
@@ -72,7 +69,7 @@ def difference_plot(
 
 
 def _axis_reach(reaches: list[float]) -> float:
-    """Return how far the axis goes: to all rows, or to most of them where few go much further.
+    """Return the end of the axis: beyond all rows, or most of them if few reach much further.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""A picture of accuracy against time: every method a point, its mean over the surveys.
-
-Input: series of replications. Output: SVG text, drawn without a plotting library.
-"""
+"""Plot accuracy against time as SVG: one point per method, its mean over the surveys."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from tabsoda.bench.tables.paper_tables import HEADINGS
 from tabsoda.bench.tables.replications import summarise
 
 _PANEL, _HEIGHT, _LEFT, _BOTTOM, _TOP = 380, 300, 64, 44, 46
-# So many texts find a place in a panel of that size; it grows with the root of their number.
+# This many labels fit into a panel of that size; it grows with the root of their number.
 _ROOM = 11
 _OURS, _OTHERS = "#1b7837", "#4d4d4d"
 _RADIUS, _LINE, _CHARACTER = 4, 14, 6.8
@@ -39,7 +36,7 @@ def frontier_plot(
     track: str = "resolved",
     metrics: Sequence[str] = ("categorical_accuracy", "mace_median"),
 ) -> str:
-    """Draw the methods that ran on every survey and replication, one panel a metric.
+    """Draw the methods that ran on every survey and replication, one panel per metric.
 
     Parameters
     ----------
@@ -50,8 +47,8 @@ def frontier_plot(
     Returns
     -------
     str
-        An SVG document; time on a log scale, better upwards. Methods that take no time to speak
-        of, such as the mode, are left out.
+        An SVG document; time on a log scale, better is up. Methods with negligible time, such as
+        the mode, are left out.
     """
     chosen = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
     points = [[p for p in _points(chosen, metric) if p.seconds > 0.5] for metric in metrics]
@@ -112,7 +109,7 @@ def _panel(
         f'<text x="{left + _LEFT}" y="24" font-size="14">{HEADINGS[metric]}, better upwards</text>',
         f'<path d="M{left + _LEFT} {_TOP}V{bottom}H{right}" fill="none" stroke="#888888"/>',
         f'<text x="{(left + _LEFT + right) / 2}" y="{height - 8}" text-anchor="middle" '
-        'fill="#666666">seconds a table (log scale)</text>',
+        'fill="#666666">seconds per table (log scale)</text>',
     ]
     for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500):
         if low_x <= math.log10(tick) <= high_x:
@@ -130,7 +127,7 @@ def _panel(
     for point, (across, up), label in zip(points, spots, labels, strict=True):
         color = _OURS if point.ours else _OTHERS
         parts.append(f'<circle cx="{across}" cy="{up}" r="{_RADIUS}" fill="{color}"/>')
-        # How wide a text is, is a guess: on the left of its point it ends where it should.
+        # The width of a text is estimated; to the left of its point it is aligned by its end.
         at, anchor = (label.right, "end") if label.right < across else (label.left, "start")
         parts.append(
             f'<text x="{at}" y="{label.bottom - 3}" text-anchor="{anchor}" fill="{color}">'
@@ -140,7 +137,7 @@ def _panel(
 
 
 class Box(NamedTuple):
-    """A rectangle of the picture, in pixels from the top left."""
+    """A rectangle of the plot, in pixels from the top left."""
 
     left: float
     top: float
@@ -157,7 +154,7 @@ class Box(NamedTuple):
 def place_labels(
     spots: Sequence[tuple[float, float]], texts: Sequence[str], left: float, right: float
 ) -> list[Box]:
-    """Choose a place beside each spot that covers no spot and no other text, where there is one.
+    """Choose a place next to each spot that covers no spot and no other text, if possible.
 
     Parameters
     ----------
@@ -174,7 +171,7 @@ def place_labels(
     """
     marks = [Box(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in spots]
     placed: dict[int, Box] = {}
-    # The first text does not know where the last one will stand: look again.
+    # Early labels were placed before later ones: place all of them again.
     for number in [*range(len(spots))] * _SWEEPS:
         taken = [*marks, *(box for other, box in placed.items() if other != number)]
 
@@ -187,7 +184,7 @@ def place_labels(
 
 
 def _places(spot: tuple[float, float], text: str) -> list[Box]:
-    """Return where a text may stand beside its spot, the best place first."""
+    """Return the possible places of a text next to its spot, best first."""
     (x, y), width, gap = spot, _CHARACTER * len(text), _RADIUS + 3
     corners = [
         (x + gap, y - _LINE / 2),

@@ -1,8 +1,4 @@
-"""The paper's tables from results: benchmark and ablation per mechanism, differences, the miner.
-
-Input: collected results. Output: :class:`~tabsoda.bench.tables.table_formats.Table`. No number of a
-table is typed by hand.
-"""
+"""The paper's tables from results: benchmark and ablation per mechanism, differences, the miner."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from tabsoda.bench.tables.table_formats import Entry, Table
 
 # The columns of the paper's tables, in its order.
 PAPER_METRICS = ("mace", "ordinal_accuracy", "categorical_accuracy", "nominal_accuracy", "rmse")
-# The same, with ordinals by their median, too.
+# The same, plus ordinals by their median.
 MEAN_METRICS = (PAPER_METRICS[0], "mace_median", *PAPER_METRICS[1:])
 PROBABILITY_METRICS = ("mace_median", "rps", "log_score", "calibration_error")
 ABLATION = ("tabsoda-n", "tabsoda-skip", "tabsoda")
@@ -65,8 +61,8 @@ def benchmark_table(
     methods : sequence of str, optional
         Only these, by their registry names.
     spread : {"sd", "se"}
-        What stands after ±: the standard deviation over replications, as in the paper's tables,
-        or the standard error of the mean, as in its appendix.
+        The value after ±: the standard deviation over replications, as in the paper's tables, or
+        the standard error of the mean, as in its appendix.
     title : str
 
     Returns
@@ -102,7 +98,7 @@ def average_table(
     scope: str = "all",
     metrics: Sequence[str] = MEAN_METRICS,
 ) -> Table:
-    """Build a table of means over surveys, for the methods that ran on all that others ran on."""
+    """Build a table of means over surveys, for the methods that ran on all of them."""
     chosen = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
     surveys = {one.survey for one in chosen}
     rows = []
@@ -271,7 +267,7 @@ def _heading(metric: str) -> str:
 
 
 def _counted(counts: Sequence[int]) -> str:
-    """Write how many replications there were, from the numbers that occur, in order."""
+    """Return the number of replications as text, from the sorted numbers that occur."""
     if not counts:
         return "no replication"
     most = counts[-1]

@@ -1,8 +1,4 @@
-"""What replications say together: mean, SD and SE, and paired differences between methods.
-
-The paper's tables print the SD, its appendix the SE; both are given here and labelled. Needs numpy
-and scipy alone.
-"""
+"""Summaries over replications: mean, SD and SE, and paired differences between methods."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ class Summary:
     Attributes
     ----------
     mean, sd, se : float
-        Over the replications that scored something; NaN where there are too few (one for the
+        Over the replications with scored cells; NaN if there are too few (one for the
         mean, two for SD and SE).
     n : int
         Replications that scored something.
@@ -79,7 +75,7 @@ class PairedDifference:
 
 
 def summarise(values: Sequence[float]) -> Summary:
-    """Summarise a metric over replications; NaN ones scored nothing and are left aside.
+    """Summarise a metric over replications; NaN values are ignored.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""All tables and pictures of a study, from its collected results.
-
-Input: the document that a store collects. Output: results.json, tables.md, tables.tex, tables.html
-and one picture a mechanism, and the parts of a page between its markers.
-"""
+"""Write all tables and plots of a study from its collected results."""
 
 from __future__ import annotations
 
@@ -63,7 +59,7 @@ def study_tables(document: Mapping[str, Any]) -> dict[str, Table]:
 
 
 def _size(study: Mapping[str, Any]) -> str:
-    """Say how much of each survey a study takes, where it does not take all.
+    """Describe how much of each survey a study uses, if not all of it.
 
     Examples
     --------
@@ -77,7 +73,7 @@ def _size(study: Mapping[str, Any]) -> str:
 def summaries(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return mean, SD and SE of every metric, and the paired difference to the reference.
 
-    One entry a survey, mechanism, track and method; None stands for NaN.
+    One entry per survey, mechanism, track and method; None stands for NaN.
     """
     series = _in_order(document)
     reference = reference_label(series)
@@ -104,7 +100,7 @@ def reference_label(series: list[Series]) -> str | None:
 
 
 def write_report(document: Mapping[str, Any], folder: Path) -> list[Path]:
-    """Write the results and everything made of them into a folder; return the files."""
+    """Write the results, tables and plots into a folder; return the files."""
     tables = study_tables(document)
     written = [folder / "results.json"]
     write_json(written[0], document)
@@ -158,9 +154,9 @@ def fill_page(text: str, tables: Mapping[str, Table]) -> str:
         name = match["name"]
         if name not in tables:
             raise InputError(
-                f"The page asks for the table '{name}', which no results give",
-                expected=", ".join(sorted(tables)) or "no table at all",
-                next_step="Run its study, or take the marker out",
+                f"The page contains the table '{name}', which no results provide",
+                expected=", ".join(sorted(tables)) or "no table",
+                next_step="Run its study, or remove the marker",
             )
         body = write_all([tables[name]], "md").rstrip("\n")
         return f"<!-- table: {name} -->\n{body}\n<!-- end -->"

@@ -1,10 +1,4 @@
-"""The results of a study as one small file, from which tables are built.
-
-Input: the document of :meth:`tabsoda.bench.studies.store.Store.collect`, with the study. Output: a
-JSON file with one line per cell. What a cell shares with others (its settings, the machine, the
-names of the metrics) is written once. Reliability bins and the time of the harness are dropped;
-metrics keep all their digits, so that tables come out the same.
-"""
+"""Store the results of a study in one small file, from which tables are built."""
 
 from __future__ import annotations
 
@@ -24,6 +18,10 @@ _NAMES = (*_COUNTS, *METRICS)
 
 def write_results(path: Path, document: dict[str, Any]) -> None:
     """Write the results of a study.
+
+    A JSON file with one line per cell. Values that cells share (settings, the machine, the names of
+    the metrics) are written once. Reliability bins and the time of the harness are dropped; metrics
+    keep all their digits, so that tables are reproduced exactly.
 
     Parameters
     ----------

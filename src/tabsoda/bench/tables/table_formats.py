@@ -1,7 +1,4 @@
-"""A table of a paper as data, and the same as Markdown, LaTeX and HTML.
-
-Input: a title, a header and rows of text. Output: text. Knows nothing of what is in the table.
-"""
+"""A table of text cells, and its output as Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its title and what is to be known about it.
+    """A table with its title and a note.
 
     Attributes
     ----------
@@ -45,7 +42,7 @@ class Table:
     header : tuple of str
     rows : tuple of tuple of Entry
     left : int
-        Columns set to the left, from the first; numbers are set to the right.
+        Number of left-aligned columns, from the first; the others are right-aligned.
     """
 
     title: str
@@ -135,7 +132,7 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
 
 
 def write_all(tables: Sequence[Table], form: str) -> str:
-    """Write tables one after the other in one form: ``"md"``, ``"tex"`` or ``"html"``."""
+    """Write tables into one document: ``"md"``, ``"tex"`` or ``"html"``."""
     body = "\n".join(FORMATS[form](table) for table in tables)
     if form != "html":
         return body

@@ -1,7 +1,4 @@
-"""The embedded survey's questionnaire: health and lifestyle, invented, with realistic routing.
-
-A question's routing names earlier questions only, so the first few are a questionnaire as well.
-"""
+"""The embedded survey's questionnaire on health and lifestyle, with realistic routing."""
 
 from tabsoda.datasets.questionnaire.daily_life import DAILY_LIFE_QUESTIONS
 from tabsoda.datasets.questionnaire.habits import HABITS_QUESTIONS
@@ -17,7 +14,7 @@ BASE_QUESTIONS: tuple[Question, ...] = (
     *HABITS_QUESTIONS,
     *DAILY_LIFE_QUESTIONS,
 )
-# The first questions decide who answers the rest, and cannot be left out.
+# The first questions are gates of the others and cannot be left out.
 MIN_COLUMNS = 10
 MAX_COLUMNS = 300
 

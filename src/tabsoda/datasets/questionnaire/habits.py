@@ -1,4 +1,4 @@
-"""Habits: a smoking cascade, three drinks that open one follow-up, drugs few take."""
+"""Habits: smoking (nested gates), alcohol (alternative gates), drugs (a rare gate)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who the respondent is: age, family, work, income, housing."""
+"""Demographics: age, family, work, income, housing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same ten questions about one pastime after another: how a questionnaire grows long."""
+"""Ten questions per topic, repeated over topics to make a long questionnaire."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TOPICS = (
 
 
 def topic_questions(seed: int, number: int) -> tuple[Question, ...]:
-    """Return the ten questions about one topic, with shares and thresholds drawn anew.
+    """Return the ten questions about one topic, with random shares and thresholds.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""A network trained to predict answers that are hidden from it."""
+"""A network trained to predict hidden answers."""

@@ -1,4 +1,4 @@
-"""A table as tensors: what the network reads, and what it should answer."""
+"""A table as tensors: the network's inputs and targets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class NetworkInput:
     Attributes
     ----------
     levels : int64 tensor, shape (n, n_categorical)
-        Read only where visible.
-    scores : float32 tensor, shape (n, n_numbers)
-        Normal scores, read only where visible.
+        Valid only where visible.
+        scores : float32 tensor, shape (n, n_numbers)
+        Normal scores, valid only where visible.
     visible, skipped : bool tensor, shape (n, T)
-        What is neither is missing.
+        Cells that are neither are missing.
     """
 
     levels: torch.Tensor
@@ -64,7 +64,7 @@ class NetworkInput:
 
     def rows(self, index: torch.Tensor) -> NetworkInput:
         """Return some of the rows."""
-        # index_select instead of brackets: a training step is so short that the difference shows.
+        # index_select is faster than indexing with brackets, which matters in short training steps.
         return NetworkInput(
             self.levels.index_select(0, index),
             self.scores.index_select(0, index),
@@ -89,9 +89,9 @@ class TrainingData:
     row_weights : float32 tensor, shape (n,)
         Mean 1.
     column_weights : float32 tensor, shape (T,)
-        How much a cell of each column counts.
+        Weight of a cell of each column.
     missing : bool tensor, shape (n, T)
-        Cells that are neither visible nor skipped: patterns by which training hides cells.
+        Cells that are neither visible nor skipped; training hides cells in these patterns.
     """
 
     inputs: NetworkInput
@@ -121,8 +121,8 @@ class TrainingData:
             tensor(training.held_out[:, codec.modelled], torch.bool),
             tensor(training.row_keys, torch.int64),
             tensor(training.row_weights, torch.float32),
-            # Questions that few were asked would otherwise hardly be learned, and questions of
-            # equal weight would let the rarest decide: the root is between.
+            # Weighted by cells, rarely asked questions would hardly be learned; weighted equally,
+            # they would dominate. The square root is a compromise.
             share**-0.5,
             inputs.missing,
         )

@@ -1,7 +1,7 @@
-"""Draws from the network: question after question, each draw visible to the next.
+"""Draws from the network: question by question, each given the answers drawn before.
 
-Drawing every cell from its own distribution would lose how answers go together. Here questions come
-in a random order, a group at a time; what was drawn becomes an answer that the rest is drawn from.
+Drawing every cell independently would lose the correlation of answers. Here questions are drawn in
+a random order, one group at a time, and drawn answers become inputs for the next groups.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def draw_answers(
     row_keys : ndarray of int64, shape (n,)
         Identify the rows' random numbers.
     number : int
-        Which draw, from 1; the members of the network take turns.
+        Number of the draw, from 1; the members of the network take turns.
     settings : DrawSettings
     seed : int
 
     Returns
     -------
     ndarray of float64, shape (n, d)
-        The drawn answers; NaN in cells that were not missing. Columns that are not modelled hold
+        The drawn answers; NaN in cells that were not missing. Columns that are not modelled get
         their constant.
     """
     codec = network.codec
@@ -118,7 +118,7 @@ def _draw_group(
         columns = torch.as_tensor(group[own], device=outputs.device)
         places = columns - n_categorical if is_number else columns
         cumulated = log_probabilities.index_select(1, places).double().exp().cumsum(dim=2)
-        # Padding adds nothing to the sum, so that it is never reached.
+        # Padding has probability 0 and is never drawn.
         threshold = choices.index_select(1, columns)[..., None].double() * cumulated[..., -1:]
         option = (cumulated[..., :-1] < threshold).sum(dim=2).cpu().numpy()
         drawn[:, own] = option
@@ -135,7 +135,7 @@ def _show(
     group: NDArray[np.int64],
     drawn: Values,
 ) -> None:
-    """Make drawn answers visible to what is drawn after them, in place."""
+    """Make drawn answers visible for the next groups, in place."""
     n_categorical = network.codec.categorical.size
     is_new = torch.from_numpy(~np.isnan(drawn)).to(network.device)
     scores = np.full((drawn.shape[0], network.codec.numbers.size), np.nan)

@@ -1,4 +1,4 @@
-"""The quick network: learned vectors of all cells, summed, and a small residual network."""
+"""The fast network: a sum of learned vectors per cell, and a small residual network."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tabsoda.engine.network.inputs import N_FEATURES, InputLayer, multi_hot
 from tabsoda.engine.settings import NetworkSettings
 from tabsoda.torch_runtime.layers import SeededDropout, linear, normal_parameter
 
-# With more vectors than this, a CPU looks them up instead of multiplying by zeros.
+# With more vectors than this, a lookup on the CPU is faster than a product with zeros and ones.
 _MOST_HOT = 600
 
 
 class EmbeddingNetwork(nn.Module):
-    """Sums one learned vector per cell, refines the sum, and reads all answers off it.
+    """Sums one learned vector per cell, passes the sum through residual blocks to all outputs.
 
-    Its cost grows with the number of columns only in the sum and the read-out, so that wide
-    surveys stay affordable.
+    Only the sum and the output layer grow with the number of columns, so that wide surveys stay
+    affordable.
 
     Parameters
     ----------
     codec : AnswerCodec
     n_outputs : int
-        Outputs for the heads.
+        Number of outputs for the heads.
     settings : NetworkSettings
     generator : torch.Generator
         On the CPU; draws the weights.
@@ -54,7 +54,7 @@ class EmbeddingNetwork(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.read_out = linear(width, n_outputs, generator)
         with torch.no_grad():
-            # The heads know the shares of levels; the network starts from there.
+            # The heads contain the shares of levels, so the network starts with outputs of 0.
             self.read_out.weight.mul_(0.1)
             self.read_out.bias.zero_()
 
@@ -77,7 +77,7 @@ class EmbeddingNetwork(nn.Module):
 
 
 class _Block(nn.Module):
-    """One residual step; dropped out twice, because a survey has few rows for its weights."""
+    """One residual block with two dropouts, because a survey has few rows for its weights."""
 
     def __init__(self, width: int, dropout: float, generator: torch.Generator) -> None:
         super().__init__()

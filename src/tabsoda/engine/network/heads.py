@@ -1,8 +1,8 @@
 """Heads: a network's outputs as probabilities of levels, expected numbers and bins.
 
-A network gives one flat vector of outputs per row; :class:`AnswerHeads` knows which of them belong
-to which column. Nominals have a softmax, ordinals a softmax with an ordered part, numbers
-an expectation and a softmax over bins of their ranks.
+A network returns one flat vector of outputs per row; :class:`AnswerHeads` assigns them to columns.
+Nominals have a softmax, ordinals a softmax with an ordered part, numbers an expectation and a
+softmax over bins of their ranks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tabsoda.engine.number_bins import MAX_BINS
 
 
 class Answers(NamedTuple):
-    """What a network says about the cells of a batch.
+    """A network's answers for the cells of a batch.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Answers(NamedTuple):
 
 
 class GroupedAnswers(NamedTuple):
-    """The same, the categorical columns in the groups of the heads.
+    """The same, with the categorical columns in the groups of the heads.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ def level_scores(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 class AnswerHeads(nn.Module):
-    """Reads a network's flat outputs as answers; holds index tensors and scores, learns nothing.
+    """Converts a network's flat outputs to answers; has no trainable weights.
 
-    Outputs lie in this order: levels of each categorical column, location and spread of each
+    The order of the outputs is: levels of each categorical column, location and spread of each
     ordered one, expectation of each number, bins of each number.
 
     Parameters
@@ -85,7 +85,7 @@ class AnswerHeads(nn.Module):
         Visible answers per level.
     n_levels : ndarray of int64, shape (n_categorical,)
     ordered : ndarray of bool, shape (n_categorical,)
-        Which of them are ordinals.
+        True for ordinals.
     bin_counts : ndarray of int64, shape (n_numbers,)
         Bins per number.
 
@@ -114,7 +114,7 @@ class AnswerHeads(nn.Module):
         self.n_numbers = bin_counts.size
         self.max_levels = max(int(n_levels.max(initial=1)), 1)
         self._n_levels = n_levels
-        # Two levels need no ordered part.
+        # With two levels, an ordered part adds nothing.
         places = np.flatnonzero(ordered & (n_levels > 2))
         self.n_logits, self.n_ordered = int(n_levels.sum()), int(places.size)
         self.n_outputs = self.n_logits + 2 * places.size + self.n_numbers * (1 + MAX_BINS)
@@ -149,7 +149,7 @@ class AnswerHeads(nn.Module):
         return is_number.astype(np.int64), place
 
     def grouped(self, outputs: torch.Tensor) -> GroupedAnswers:
-        """Turn outputs (B, n_outputs) into answers, group by group."""
+        """Convert outputs (B, n_outputs) to answers, by group."""
         outputs = outputs.to(torch.float32)
         logits, location, spread, numbers, bins = outputs.split(
             [
@@ -168,7 +168,7 @@ class AnswerHeads(nn.Module):
         return GroupedAnswers(levels, numbers, bins.log_softmax(dim=-1))
 
     def forward(self, outputs: torch.Tensor) -> Answers:
-        """Turn outputs (B, n_outputs) into answers."""
+        """Convert outputs (B, n_outputs) to answers."""
         levels, numbers, bins = self.grouped(outputs)
         if not levels:
             return Answers(numbers.new_zeros(numbers.shape[0], 0, 1), numbers, bins)

@@ -1,8 +1,8 @@
 """How the cells of a row enter the network.
 
-A visible answer is a learned vector of its column and level; missing and skipped cells have vectors
-of their own. Numbers and ordinals add sines and cosines of their normal score, so that near answers
-have near vectors.
+Each visible answer has a learned vector for its column and level; missing and skipped cells have
+their own vectors. Numbers and ordinals add sines and cosines of their normal score, so that similar
+answers have similar vectors.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tabsoda.engine.codec import AnswerCodec
 from tabsoda.engine.network.data import NetworkInput
 from tabsoda.engine.network.heads import level_scores
 
-# Waves per score, and the spread of their frequencies at the start.
+# Waves per score, and the standard deviation of their initial frequencies.
 N_WAVES = 4
 _FREQUENCY_SPREAD = 0.3
-# Waves come as sine and cosine; the score itself is one more feature.
+# A sine and a cosine per wave, and the score itself.
 N_FEATURES = 2 * N_WAVES + 1
 
 
@@ -41,13 +41,13 @@ class CellFeatures(NamedTuple):
 
 
 class InputLayer(nn.Module):
-    """Turns a :class:`NetworkInput` into tokens and waves.
+    """Converts a :class:`NetworkInput` to tokens and waves.
 
     Parameters
     ----------
     codec : AnswerCodec
     generator : torch.Generator
-        Draws the first frequencies.
+        Draws the initial frequencies.
     """
 
     n_levels: torch.Tensor
@@ -64,7 +64,7 @@ class InputLayer(nn.Module):
         sizes = n_levels + np.where(n_levels == 0, 3, 2)
         self.n_columns = n_levels.size
         self.n_tokens = int(sizes.sum())
-        # Two levels have nothing between them that a score could tell.
+        # With two levels, a score adds nothing to the level's vector.
         ordinals = np.flatnonzero(codec.ordered & (codec.n_levels[codec.categorical] > 2))
         scores = np.zeros((ordinals.size, codec.max_levels), dtype=np.float32)
         for row, place in enumerate(ordinals.tolist()):

@@ -1,6 +1,6 @@
-"""The levels of some columns, as a rectangle: columns of few levels apart from those of many.
+"""Columns grouped by their number of levels, so that each group is a small padded array.
 
-One column of forty levels would otherwise make every binary one forty wide.
+Otherwise one column with forty levels would pad every binary column to forty.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 from torch import nn
 
 IMPOSSIBLE = -1e30
-# A group's columns have at most so many levels; those with more are the last group.
+# Largest number of levels per group; columns with more are in the last group.
 _WIDTHS = (4, 16)
 
 
 class LevelGroup(nn.Module):
-    """Reads the levels of some categorical columns off a network's outputs; learns nothing.
+    """Converts outputs to log probabilities of some columns; has no trainable weights.
 
     Parameters
     ----------
     places : ndarray of int64, shape (k,)
         The group's columns among the categorical ones.
     index : ndarray of int64, shape (k, width)
-        Where each level's output lies; anything in the padding.
+        Position of each level's output; arbitrary in the padding.
     n_levels : ndarray of int64, shape (k,)
     prior : ndarray of float64, shape (k, width)
-        Logits where a network says nothing.
+        Logits added to the network's outputs.
     ordered : ndarray of int64, shape (n_ordered,)
         The group's ordinals among its columns.
     ordered_outputs : ndarray of int64, shape (n_ordered,)
         The same among all ordinals.
     scores : ndarray of float64, shape (n_ordered, width)
-        Of the ordinals' levels.
+        Scores of the ordinals' levels.
     """
 
     places: torch.Tensor
@@ -76,13 +76,13 @@ class LevelGroup(nn.Module):
         Parameters
         ----------
         logits : float32 tensor, shape (B, n_logits)
-            Of all categorical columns.
+            Outputs of all categorical columns.
         location, spread : float32 tensor, shape (B, n_ordered of all groups)
         """
         padded = logits.index_select(1, self.index.flatten()).unflatten(1, self.index.shape)
         padded = padded + self.prior
         if self.n_ordered:
-            # The logits of a discretised normal: neighbours of a likely level are likely too.
+            # The logits of a discretised normal: levels next to a likely one are likely too.
             at = location.index_select(1, self.ordered_outputs)[..., None]
             bent = spread.index_select(1, self.ordered_outputs)[..., None]
             smooth = at * self.scores + bent * self.bends

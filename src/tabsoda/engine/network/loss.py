@@ -8,10 +8,10 @@ import torch
 
 from tabsoda.engine.network.heads import AnswerHeads
 
-# Squared errors grow linearly beyond this many standard deviations: one absurd income must not
-# outweigh a thousand answers.
+# Squared errors grow linearly beyond this many standard deviations, so that one extreme income
+# does not outweigh a thousand answers.
 MAX_DEVIATION = 5.0
-# The logarithm of about the smallest number in single precision.
+# About the logarithm of the smallest number in single precision.
 _LOWEST = -85.0
 
 
@@ -56,24 +56,24 @@ def answer_loss(
     ----------
     heads : AnswerHeads
     outputs : tensor, shape (B, n_outputs)
-        What a network says, as the heads read it.
+        The outputs of a network.
     targets : AnswerTargets
     ranked_probability : float
-        Weight of the ranked probability score beside an ordinal's log score.
+        Weight of an ordinal's ranked probability score, relative to its log score.
     bins : float
-        Weight of the bins' log score beside a number's squared error.
+        Weight of the bins' log score, relative to a number's squared error.
     """
     answers = heads.grouped(outputs)
     weight = targets.level_weight.sum() + targets.number_weight.sum()
     weight = weight.clamp(min=1e-6)
     levels = weight.new_zeros(())
-    for group, said in zip(heads.groups, answers.levels, strict=True):
+    for group, predicted in zip(heads.groups, answers.levels, strict=True):
         truth = targets.levels.index_select(1, group.places)
         counts = targets.level_weight.index_select(1, group.places)
-        levels = levels - (said.gather(2, truth[..., None])[..., 0] * counts).sum()
+        levels = levels - (predicted.gather(2, truth[..., None])[..., 0] * counts).sum()
         if ranked_probability > 0 and group.n_ordered:
             score = _ranked_score(
-                said.index_select(1, group.ordered), truth.index_select(1, group.ordered)
+                predicted.index_select(1, group.ordered), truth.index_select(1, group.ordered)
             )
             counted = score * counts.index_select(1, group.ordered)
             levels = levels + ranked_probability * counted.sum()
@@ -90,9 +90,9 @@ def answer_loss(
 
 def _ranked_score(log_probabilities: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
     """Return the ranked probability score, shape (B, k), of levels (B, k, width)."""
-    # Exponentials that vanish entirely take a slow path on some processors.
+    # Exponentials that underflow are slow on some processors.
     cumulated = log_probabilities.clamp(min=_LOWEST).exp().cumsum(dim=2)
     level = torch.arange(cumulated.shape[2], device=cumulated.device)
     reached = (truth[..., None] <= level).float()
-    # Beyond a column's last level both are 1 and add nothing.
+    # Beyond a column's last level both cumulative probabilities are 1.
     return (cumulated - reached).square().sum(dim=2)

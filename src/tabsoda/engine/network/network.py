@@ -1,4 +1,4 @@
-"""The network as a predictor: it answers for missing cells, and draws them question by question."""
+"""The network as a predictor: one or more trained members whose answers are averaged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Network:
     def untrained(
         cls, codec: AnswerCodec, settings: EngineSettings, seed: int, device: torch.device
     ) -> Network:
-        """Build networks whose weights depend on the seed alone, not on the device."""
+        """Build networks whose initial weights depend only on the seed, not on the device."""
         heads = AnswerHeads(
             codec.level_counts,
             codec.n_levels[codec.categorical],
@@ -83,7 +83,7 @@ class Network:
         events: EventLog,
         progress: Progress | None = None,
     ) -> tuple[Network, list[dict[str, Any]]]:
-        """Train the networks; return them, and what happened in each training."""
+        """Train the networks; return them, and the history of each training."""
         network = cls.untrained(training.codec, settings, seed, device)
         incomplete = np.flatnonzero(training.shown.states.missing.any(axis=0))
         network.gates[incomplete] = training.followers[incomplete]
@@ -91,14 +91,14 @@ class Network:
         history = []
         for number, member in enumerate(network.members, start=1):
 
-            def tell(done: int, total: int, number: int = number) -> None:
+            def update(done: int, total: int, number: int = number) -> None:
                 if progress is not None:
                     whole = len(network.members) * total
                     progress((number - 1) * total + done, whole, "training the network")
 
             start = time.perf_counter()
             own = member_seed(seed, number)
-            trained = train(member, network.heads, data, settings, own, device, events, tell)
+            trained = train(member, network.heads, data, settings, own, device, events, update)
             member.eval()
             seconds = time.perf_counter() - start
             history.append({"network": number, **trained, "training_seconds": seconds})
@@ -108,24 +108,24 @@ class Network:
         self, table: CodedTable, cells: Mask, network: CellAnswers | None = None
     ) -> CellAnswers:
         """Return the mean answers of the members."""
-        said = self.mean_answers(NetworkInput.of(table, self.codec, self.device))
+        mean = self.mean_answers(NetworkInput.of(table, self.codec, self.device))
         abstains = unresolved_gates(self.gates, table.states)[:, self.codec.modelled]
         return CellAnswers(
-            said.log_probabilities.double().exp().cpu().numpy(),
-            said.numbers.double().cpu().numpy(),
-            said.bin_log_probabilities.double().exp().cpu().numpy(),
+            mean.log_probabilities.double().exp().cpu().numpy(),
+            mean.numbers.double().cpu().numpy(),
+            mean.bin_log_probabilities.double().exp().cpu().numpy(),
             abstains if abstains.any() else None,
         )
 
     @torch.no_grad()
     def mean_answers(self, inputs: NetworkInput) -> Answers:
         """Average probabilities and expectations over the members."""
-        said = [self.heads(member(inputs)) for member in self.members]
-        if len(said) == 1:
-            first: Answers = said[0]
+        answers = [self.heads(member(inputs)) for member in self.members]
+        if len(answers) == 1:
+            first: Answers = answers[0]
             return first
-        levels, numbers, bins = (torch.stack(parts) for parts in zip(*said, strict=True))
-        shift = math.log(len(said))
+        levels, numbers, bins = (torch.stack(parts) for parts in zip(*answers, strict=True))
+        shift = math.log(len(answers))
         return Answers(
             levels.logsumexp(dim=0) - shift, numbers.mean(dim=0), bins.logsumexp(dim=0) - shift
         )
@@ -150,7 +150,7 @@ class Network:
         """Rebuild from :meth:`to_state`."""
         network = cls.untrained(codec, settings, seed, device)
         if arrays["gates"].shape != network.gates.shape:
-            raise ValueError("the saved gates do not fit the columns")
+            raise ValueError("the saved gates do not match the columns")
         network.gates = arrays["gates"]
         for number, member in enumerate(network.members):
             prefix = f"{number}."
@@ -160,7 +160,7 @@ class Network:
 
 
 def member_seed(seed: int, number: int) -> int:
-    """Return the seed of a member; the first has that of the fit."""
+    """Return the seed of a member; the first has the seed of the fit."""
     return seed if number == 1 else stream_key(seed, "member", number)
 
 

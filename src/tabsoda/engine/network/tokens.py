@@ -1,4 +1,4 @@
-"""The best network: one token per column, attention between columns, a head per column."""
+"""The most accurate network: one token per column, attention between columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TokenNetwork(nn.Module):
     ----------
     codec : AnswerCodec
     heads : AnswerHeads
-        Say which outputs belong to which column.
+        Assign outputs to columns.
     settings : NetworkSettings
     generator : torch.Generator
         On the CPU; draws the weights.
@@ -49,7 +49,7 @@ class TokenNetwork(nn.Module):
         self.norm = nn.LayerNorm(width)
         is_number, place = heads.owners()
         owner = np.where(is_number, codec.categorical.size + place, place)
-        # Outputs of a column lie side by side, padded to the widest column.
+        # Outputs of a column are adjacent, padded to the widest column.
         counts = np.bincount(owner, minlength=n_columns)
         widest = int(counts.max(initial=1))
         order = np.argsort(owner, kind="stable")
@@ -73,7 +73,7 @@ class TokenNetwork(nn.Module):
 
 
 class _Layer(nn.Module):
-    """Attention between columns, then a small network in each."""
+    """Attention between columns, then a small network per column."""
 
     def __init__(self, settings: NetworkSettings, generator: torch.Generator) -> None:
         super().__init__()

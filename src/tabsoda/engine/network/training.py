@@ -20,15 +20,15 @@ from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 from tabsoda.torch_runtime.processes import Processes
 from tabsoda.torch_runtime.training import TrainingSchedule, train_network
 
-# What a batch draws random numbers for; each has a key of its own at each step.
+# Purposes of a batch's random numbers; each has its own key at each step.
 NOISE_USES = ("share", "hide", "pattern")
-# A row that hides cells at random hides a share of them between these.
+# Range of the share of cells hidden at random in a row.
 HIDDEN_SHARE = (0.05, 0.8)
-# Share of the rows that hide what is missing in another row, instead of cells at random.
+# Share of the rows that hide the cells missing in another row, instead of cells at random.
 _PATTERN_SHARE = 0.5
-# Averages of the weights forget this share of what they were at each step.
+# Decay of the averaged weights per step.
 _AVERAGE_DECAY = 0.99
-# Enough rows to tell epochs apart; more would slow the training down.
+# Enough rows to compare epochs; more would slow the training down.
 _MAX_WATCHED_ROWS = 2048
 
 
@@ -76,7 +76,7 @@ def train(
 
 
 def schedule_of(settings: EngineSettings) -> TrainingSchedule:
-    """Return the training schedule that settings ask for."""
+    """Return the training schedule of the settings."""
     training = settings.training
     return TrainingSchedule(
         batch_size=training.batch_size,
@@ -111,8 +111,7 @@ def batch_loss(
     keys : int64 tensor, shape (len(NOISE_USES),)
     loss : LossSettings
     processes : Processes, optional
-        Those that compute the other rows of the batch; what is returned is then this part of the
-        sum.
+        The processes that share the batch; the result is then this process's part of the sum.
     """
     inputs = data.inputs.rows(rows)
     hidden = hide_cells(inputs.visible, data, rows, keys)
@@ -130,15 +129,15 @@ def hide_cells(
 ) -> torch.Tensor:
     """Choose visible cells to hide; bool, shape (B, T).
 
-    Half of the rows hide what is missing in another row of the table, the others, and those in
-    which that would hide nothing, a random share of their cells.
+    Half of the rows hide the cells that are missing in another row of the table. The others, and
+    rows in which that would hide nothing, hide a random share of their cells.
     """
     row_keys = data.row_keys.index_select(0, rows)
     least, most = HIDDEN_SHARE
     share = least + (most - least) * keyed_uniforms(keys[0], row_keys, 1)
     at_random = visible & (keyed_uniforms(keys[1], row_keys, visible.shape[1]) < share)
     drawn = keyed_uniforms(keys[2], row_keys, 2)
-    # Rounding may give a uniform of 1.
+    # A uniform may be rounded to 1.
     other = (drawn[:, 0] * data.n_rows).long().clamp(max=data.n_rows - 1)
     pattern = visible & data.missing.index_select(0, other)
     by_pattern = pattern.any(dim=1, keepdim=True) & (drawn[:, 1:] < _PATTERN_SHARE)

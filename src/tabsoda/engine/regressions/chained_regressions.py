@@ -1,7 +1,7 @@
-"""Sets of regressions, one per question, each set fitted to a completed table of its own.
+"""Sets of regressions, one per question, each set fitted to its own completed table.
 
-A set is one draw of what could have been learned. Within it every question is drawn from all
-others in turn, as chained equations do (van Buuren 2018), from a start that is near already.
+A set is one draw of the regression coefficients. With it, every question is drawn given all others
+in turn, as in chained equations (van Buuren 2018), starting from the network's draw.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Regression = NumberRegression | LevelRegression
 
-# A question with fewer answers than this is left to the network.
+# Questions with fewer answers than this are drawn from the network.
 FEWEST_ANSWERS = 20
 
 
@@ -42,7 +42,7 @@ class ChainedRegressions:
     ----------
     design : Design
     predictors : dict of int to ndarray of int64
-        Per regressed question, its predictors as places in the design.
+        Per regressed question, the positions of its predictors in the design.
     sets : tuple of dict of int to NumberRegression or LevelRegression
         By position of the question, in the order in which they are drawn.
     """
@@ -78,18 +78,18 @@ class ChainedRegressions:
         positions : list of int
             The questions to regress.
         barred : ndarray of bool, shape (d, d)
-            True at (question, predictor) where the one must not be regressed on the other.
+            True at (question, predictor) if the question must not be regressed on that predictor.
         n_sets, rounds : int
-            In every round each question is regressed and its missing cells are drawn anew; what
-            the last of some rounds found is a set.
+            In every round each question is regressed and its missing cells are redrawn; the last
+            of ``rounds`` rounds gives a set.
         max_questions : int
-            A question is regressed on so many others at most, those that go most with it.
+            Largest number of questions that a question is regressed on: those most associated.
         seed : int
         first_rounds : int
-            Rounds before the first set, in which the start is forgotten.
+            Burn-in rounds before the first set.
         row_share : float
-            Rows that each regression goes by, as a share of those answered; the fewer, the more
-            coefficients vary from set to set.
+            Share of the answered rows that each regression is fitted to; the fewer, the more
+            coefficients vary between sets.
         row_weights : ndarray of float64, shape (n,), optional
         progress : callable, optional
         """
@@ -100,7 +100,7 @@ class ChainedRegressions:
         predictors = choose_predictors(design, matrix, positions, barred, max_questions)
         incomplete: Bools = np.any(states.missing, axis=0)
         sets: list[dict[int, Regression]] = []
-        # Threads within these small products wait for each other longer than they work.
+        # In products this small, threads wait for each other longer than they compute.
         with worker_threads(1):
             for number in range(1, n_sets + 1):
                 models: dict[int, Regression] = dict(sets[-1]) if sets else {}
@@ -108,7 +108,7 @@ class ChainedRegressions:
                 n_rounds = rounds if sets else rounds + first_rounds
                 for turn in range(n_rounds):
                     order = generator.permutation(positions).tolist()
-                    # What is complete here may be missing elsewhere; it is needed but once.
+                    # Complete columns may be missing in other tables; they are regressed only once.
                     last = turn == n_rounds - 1
                     asked = [p for p in order if last or incomplete[p]]
                     _one_round(
@@ -135,9 +135,9 @@ class ChainedRegressions:
         number: int,
         uniforms: list[Numbers],
     ) -> Numbers:
-        """Draw the missing cells of a completed table anew.
+        """Redraw the missing cells of a completed table.
 
-        A row's result depends on the row and its uniforms alone.
+        A row's result depends only on the row and its uniforms.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class ChainedRegressions:
             With missing cells drawn.
         missing, skipped : ndarray of bool, shape (n, d)
         number : int
-            Which draw, from 1; the sets take turns.
+            Number of the draw, from 1; the sets take turns.
         uniforms : list of ndarray of float64, shape (n, d)
             One for every sweep over the questions.
         """
@@ -163,16 +163,16 @@ class ChainedRegressions:
         return filled
 
     def expect(self, matrix: Numbers, p: int, variances: Numbers | None = None) -> Numbers:
-        """Return what the sets say of a question on average.
+        """Return the mean prediction of the sets for a question.
 
         Parameters
         ----------
         matrix : ndarray of float64, shape (n, P)
-            Predictors; expected ones where an answer is missing.
+            Predictors; expected values where an answer is missing.
         p : int
             One of the regressed questions.
         variances : ndarray of float64, shape (n, P), optional
-            Of the predictors; 0 where an answer is known.
+            Variances of the predictors; 0 where an answer is known.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class ChainedRegressions:
     def from_state(
         cls, arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]
     ) -> ChainedRegressions:
-        """Rebuild regressions from :meth:`to_state`; InputError where the state is damaged."""
+        """Rebuild regressions from :meth:`to_state`; InputError if the state is damaged."""
         return cls(*from_state(arrays, content))
 
 
@@ -226,14 +226,14 @@ def _one_round(
     row_share: float,
     row_weights: Numbers | None,
 ) -> None:
-    """Regress some questions in turn, and draw their missing cells; in place.
+    """Regress some questions in turn, and redraw their missing cells; in place.
 
     Parameters
     ----------
     matrix : ndarray of float64, shape (n, P)
         All predictors; those of missing cells change.
     models : dict of int to NumberRegression or LevelRegression
-        What was found before, on other rows or other draws, if anything; changes.
+        Earlier regressions to start from, if any; updated in place.
     """
     for p in positions:
         answered, missing = table.states.answered[:, p], table.states.missing[:, p]

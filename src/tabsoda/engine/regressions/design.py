@@ -1,4 +1,4 @@
-"""How completed answers become the predictors of a regression."""
+"""The design matrix: completed answers as predictors of a regression."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tabsoda.table import CodedTable
 
 Numbers = NDArray[np.float64]
 
-# Rarer levels of a nominal question tell a regression little that it could rely on.
+# Levels with fewer answers get no indicator of their own: their effect cannot be estimated.
 _MOST_INDICATORS = 15
-# Answers that differ by no more than this share of their mean differ by rounding alone.
+# Answers that differ by at most this share of their mean are equal up to rounding.
 _ALIKE = 1e-12
 
 
@@ -22,14 +22,14 @@ _ALIKE = 1e-12
 class Design:
     """Standardised predictors: the same for every table of the same questions.
 
-    A nominal question becomes an indicator per level but its most frequent one; ordinals and
-    numbers stay one number. A question that somebody skipped adds an indicator of the skip, and
-    its other predictors are then 0, which is their mean.
+    A nominal question becomes one indicator per level except the most frequent one; ordinals and
+    numbers are one predictor each. A question with skips adds an indicator of the skip; its other
+    predictors are 0, their mean, where it is skipped.
 
     Attributes
     ----------
     weights : tuple of ndarray of float64, shape (n_levels, width)
-        Per question, what each level is as predictors; shape (0, 1) for numbers.
+        Per question, the predictors of each level; shape (0, 1) for numbers.
     has_skips : ndarray of bool, shape (d,)
     column_of : ndarray of int64, shape (P,)
         The question each predictor comes from.
@@ -70,7 +70,7 @@ class Design:
         filled: Numbers,
         skipped: NDArray[np.bool_],
     ) -> Design:
-        """Standardise by a filled table."""
+        """Standardise with the means and spreads of a filled table."""
         widths = [one.shape[1] for one in weights]
         column_of = np.repeat(np.arange(len(weights)), np.add(widths, has_skips))
         plain = cls(
@@ -86,12 +86,12 @@ class Design:
                 middle[own], spread[own] = asked.mean(axis=0), asked.std(axis=0)
             if has_skips[position]:
                 middle[own[-1]], spread[own[-1]] = block[:, -1].mean(), block[:, -1].std()
-        # What was the same for all has no slope that could be relied on where it differs.
+        # A constant predictor has no estimable slope, so it is ignored in tables where it varies.
         spread[spread <= _ALIKE * np.abs(middle)] = np.inf
         return cls(weights, has_skips, column_of, middle, spread)
 
     def places(self, position: int) -> NDArray[np.intp]:
-        """Return which predictors come from a question."""
+        """Return the positions of a question's predictors."""
         return np.flatnonzero(self.column_of == position)
 
     def matrix(self, filled: Numbers, skipped: NDArray[np.bool_]) -> Numbers:
@@ -111,8 +111,8 @@ class Design:
         ----------
         position : int
         answers : ndarray of float64
-            Levels or numbers, shape (n,), NaN where nothing is known; or probabilities of levels,
-            shape (n, n_levels), whose predictors are the expected ones.
+            Levels or numbers, shape (n,), NaN where unknown; or probabilities of levels, shape
+            (n, n_levels), which give expected predictors.
         skipped : ndarray of bool, shape (n,), optional
         """
         weights, own = self.weights[position], self.places(position)
@@ -140,16 +140,16 @@ class Design:
     def put_variances(
         self, variances: Numbers, rows: NDArray[np.intp], position: int, probabilities: Numbers
     ) -> None:
-        """Write how much a categorical question's predictors vary into some rows.
+        """Write the variances of a categorical question's predictors into some rows.
 
         Parameters
         ----------
         variances : ndarray of float64, shape (n, P)
-            Changes.
+            Changed in place.
         rows : ndarray of int, shape (n_rows,)
         position : int
         probabilities : ndarray of float64, shape (n_rows, n_levels)
-            Of the levels of the question.
+            Probabilities of the question's levels.
         """
         weights = self.weights[position]
         own = self.places(position)[: weights.shape[1]]
@@ -166,6 +166,6 @@ def _weights(kind: ColumnKind, n_levels: int, answers: Numbers) -> Numbers:
     frequent = np.argsort(-counts, kind="stable")[1 : _MOST_INDICATORS + 1]
     if not frequent.size:
         return np.zeros((n_levels, 1))
-    # A question that everybody answers alike keeps one predictor, which is 0 throughout.
+    # A question with one answer for all keeps one predictor, which is always 0.
     shown = np.sort(frequent[: max((counts[frequent] > 0).sum(), 1)])
     return np.asarray(np.arange(n_levels)[:, None] == shown[None, :], dtype=np.float64)

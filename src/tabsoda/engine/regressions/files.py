@@ -49,10 +49,10 @@ def to_state(
 def from_state(
     arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]
 ) -> tuple[Design, dict[int, NDArray[np.int64]], Sets]:
-    """Rebuild what was saved; :class:`InputError` where it does not fit together."""
+    """Rebuild saved regressions; :class:`InputError` if the parts are inconsistent."""
     if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
         raise InputError(
-            "The saved regressions are of another version",
+            "The saved regressions have another format version",
             expected=f"format {_FORMAT}",
             next_step="Fit the model again with this version",
         )
@@ -89,7 +89,7 @@ def _model(
 
 
 def _check(design: Design, predictors: dict[int, NDArray[np.int64]], sets: Sets) -> None:
-    """Raise where shapes do not fit together."""
+    """Raise if shapes are inconsistent."""
     widths = [weights.shape[1] for weights in design.weights]
     expected = np.repeat(np.arange(len(widths)), np.add(widths, design.has_skips))
     fits = (

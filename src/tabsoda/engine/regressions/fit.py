@@ -1,4 +1,4 @@
-"""How the regressions of a fit come about: which rows and questions, from which start."""
+"""Fits the regressions of a training table: choice of rows, questions and start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tabsoda.table import CodedTable
 
 Values = NDArray[np.float64]
 
-# Rounds before the first set for draws, so that draws do not remember what the network drew.
+# Burn-in rounds before the first set for draws, so that draws do not depend on the network's.
 _FIRST_ROUNDS = 3
 
 
@@ -62,7 +62,7 @@ class RegressionFit:
 
     def for_points(self) -> ChainedRegressions:
         """Fit the sets for point estimates, without held-out answers."""
-        # Estimates are averages over sets, which may well be alike, and like their start.
+        # Point estimates average over sets, so the sets may be similar and close to the start.
         return self._fit(self.training.shown, self.settings.point_sets, rounds=1, row_share=1.0)
 
     def for_draws(self, progress: Progress | None = None) -> ChainedRegressions:
@@ -88,7 +88,7 @@ class RegressionFit:
     ) -> ChainedRegressions:
         part, weights = table.rows(self.rows), self.training.weights
 
-        def tell(done: int, total: int) -> None:
+        def update(done: int, total: int) -> None:
             if progress is not None:
                 progress(done, total, "regressions")
 
@@ -104,7 +104,7 @@ class RegressionFit:
             first_rounds=first_rounds,
             row_share=row_share,
             row_weights=None if weights is None else weights[self.rows],
-            progress=tell,
+            progress=update,
         )
 
 
@@ -119,8 +119,7 @@ def rows_to_fit(
     if rows.size > most:
         generator = numpy_generator(seed, "rows of regressions")
         rows = np.sort(generator.choice(rows, most, replace=False))
-        detail = f"{most} of {n_rows} rows; more would change little"
-        events.add("train", "regressions fitted to some rows", detail=detail)
+        events.add("regressions_fitted_to_sample", rows=most, of_rows=n_rows)
     return rows
 
 
@@ -130,14 +129,12 @@ def questions_to_fit(training: TrainingTable, max_levels: int, events: EventLog)
     answers = table.states.answered.sum(axis=0)
     questions = []
     for position in np.sort(training.codec.modelled).tolist():
-        column, why = table.columns[position], ""
+        column, seen = table.columns[position], int(answers[position])
         if column.is_categorical and column.n_levels > max_levels:
-            why = f"{column.n_levels} levels"
-        elif answers[position] < FEWEST_ANSWERS:
-            why = f"{answers[position]} answers"
-        if why:
-            detail = f"{why}; the network alone draws it"
-            events.add("train", "column not regressed", column=column.name, detail=detail)
+            name, levels = column.name, column.n_levels
+            events.add("many_levels_not_regressed", column=name, levels=levels)
+        elif seen < FEWEST_ANSWERS:
+            events.add("few_answers_not_regressed", column=column.name, answers=seen)
         else:
             questions.append(position)
     return questions

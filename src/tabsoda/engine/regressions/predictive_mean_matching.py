@@ -1,4 +1,4 @@
-"""Regression with predictive mean matching: borrow the answer of somebody alike."""
+"""Linear regression with predictive mean matching."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def match_donors(
     generator: np.random.Generator,
     n_donors: int = 5,
 ) -> Numbers:
-    """Give every recipient the answer of one of the donors nearest in prediction.
+    """Give every recipient the answer of a donor with a similar prediction.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def match_donors(
     donors_predicted, donors_answers : ndarray of float64, shape (n_answers,)
     generator : numpy.random.Generator
     n_donors : int
-        How many of the nearest are drawn from.
+        Number of nearest donors to draw from.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def match_donors(
 
 
 def nearest_donors(predicted: Numbers, ranked: Numbers, n_donors: int) -> NDArray[np.intp]:
-    """Return the places of the donors nearest in prediction, nearest first.
+    """Return the positions of the donors with the nearest predictions, nearest first.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def draw_regression(
     Parameters
     ----------
     predictors : ndarray of float64, shape (n_rows, n_predictors)
-        An intercept included.
+        Including an intercept.
     answers : ndarray of float64, shape (n_rows,)
     generator : numpy.random.Generator
     ridge : float

@@ -60,7 +60,7 @@ def fit_proportional_odds(
     n_levels : int
         Two or more.
     ridge : float
-        Above 0 the slopes stay finite where a predictor separates the levels.
+        If positive, the slopes stay finite even if a predictor separates the levels.
     start : ProportionalOdds, optional
         A nearby solution.
     max_steps, tolerance : int, float
@@ -128,7 +128,7 @@ class _Likelihood:
         return float(np.log(probability).sum() - 0.5 * self.ridge * slopes @ slopes)
 
     def newton_step(self, parameters: Numbers) -> Numbers:
-        """Return the step to the top of the local parabola."""
+        """Return the Newton step."""
         upper, lower, probability = self._edges(parameters)
         slope_a, slope_b = upper * (1 - upper), lower * (1 - lower)
         by_a, by_b = slope_a / probability, -slope_b / probability
@@ -155,7 +155,7 @@ class _Likelihood:
         block -= self.ridge * np.eye(slopes.size)
         side = side.T @ self.predictors
         curvature = -np.block([[corner, side], [side.T, block]])
-        # A trace of ridge on the cutpoints, for levels that a predictor separates entirely.
+        # A small ridge on the cutpoints, for levels that a predictor separates completely.
         curvature[np.diag_indices_from(curvature)] += 1e-8 * (1 + np.abs(np.diag(curvature)))
         step: Numbers = np.linalg.solve(curvature, gradient)
         return step

@@ -1,4 +1,4 @@
-"""The regression of one question on others: fit with drawn coefficients, ask, draw."""
+"""The regression of one question on others, with drawn coefficients."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ Numbers = NDArray[np.float64]
 # Penalty on squared coefficients of standardised predictors, in the models for levels.
 _RIDGE = 1.0
 _DONORS = 5
-# More donors than this are neighbours in all that a prediction can tell.
+# More donors than this would not improve the matching.
 _MOST_DONORS = 2000
-# Predictions that differ by less, in units of the answers' spread, are the same: the last bits
-# depend on how many rows are asked.
+# Predictions that differ by less, in units of the answers' spread, count as equal: the last bits
+# depend on the number of rows.
 _DECIMALS = 9
-# Fewer rows than this are never drawn where there are more.
+# At least this many rows are drawn, if there are as many.
 _FEWEST_ROWS = 100
 
 
 class QuestionRegression(Protocol):
-    """What a chain asks of the regression of one question."""
+    """The protocol of the regression of one question."""
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
-        """Draw an answer for each row of predictors (n, p), by uniforms (n,)."""
+        """Draw an answer for each row of predictors (n, p), with uniforms (n,)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class NumberRegression:
-    """Linear regression; draws take the answer of somebody with a like prediction.
+    """Linear regression; draws take the answer of a donor with a similar prediction.
 
     Attributes
     ----------
@@ -53,14 +53,14 @@ class NumberRegression:
     donors_answers: Numbers
 
     def expect(self, asked: Numbers, variances: Numbers | None = None) -> Numbers:
-        """Return the expected number, shape (n,); it is the same however predictors vary."""
+        """Return the expected number, shape (n,); it does not depend on the variances."""
         return asked @ self.slopes[:-1] + self.slopes[-1]
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
         """Draw the answers of donors; see :class:`QuestionRegression`."""
         predicted = _rounded(self.expect(asked), self.donors_answers)
         nearest = nearest_donors(predicted, self.donors_predicted, _DONORS)
-        # A uniform in single precision may be 1 after rounding.
+        # A uniform in single precision may be rounded to 1.
         chosen = np.minimum((uniforms * nearest.shape[1]).astype(np.intp), nearest.shape[1] - 1)
         return self.donors_answers[nearest[np.arange(len(asked)), chosen]]
 
@@ -72,7 +72,7 @@ class LevelRegression:
     Attributes
     ----------
     occurring : ndarray of int64, shape (k,)
-        The levels that somebody chose; the others have probability 0.
+        The observed levels; the others have probability 0.
     slopes : ndarray of float64, shape (p, k), or (p, 1) for ordered levels
     intercepts : ndarray of float64, shape (k,), or the k - 1 cutpoints of ordered levels
     n_levels : int
@@ -89,10 +89,10 @@ class LevelRegression:
         Parameters
         ----------
         asked : ndarray of float64, shape (n, p)
-            Predictors, or what is expected of them.
+            Predictors, or their expected values.
         variances : ndarray of float64, shape (n, p), optional
-            Of the predictors, which are taken to vary apart from each other; the probabilities are
-            then averages over them, as near as MacKay (1992) comes to it.
+            Variances of the predictors, assumed independent; the probabilities are then averaged
+            over the predictors, with the approximation of MacKay (1992).
         """
         if self.intercepts.size == self.occurring.size:
             logits = asked @ self.slopes + self.intercepts
@@ -105,12 +105,12 @@ class LevelRegression:
         return probabilities
 
     def _sharpness(self, variances: Numbers | None) -> Numbers | float:
-        """Return the factor, shape (n, 1), that stands for the average over normal logits."""
+        """Return the factor, shape (n, 1), that approximates the average over normal logits."""
         if variances is None:
             return 1.0
         slopes = self.slopes
         if slopes.shape[1] > 1:
-            # What counts is how far levels come apart: the mean over all pairs of them.
+            # The relevant variance is that of differences of logits, averaged over pairs of levels.
             between = slopes - slopes.mean(axis=1, keepdims=True)
             pairs = 2 * slopes.shape[1] / (slopes.shape[1] - 1)
             squared = pairs * (between**2).mean(axis=1)
@@ -119,7 +119,7 @@ class LevelRegression:
         return (1.0 / np.sqrt(1.0 + np.pi / 8 * (variances @ squared)))[:, None]
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
-        """Draw levels by their probabilities; see :class:`QuestionRegression`."""
+        """Draw levels from their probabilities; see :class:`QuestionRegression`."""
         edges = self.expect(asked)[:, self.occurring].cumsum(axis=1)
         place = (edges[:, :-1] <= (uniforms * edges[:, -1])[:, None]).sum(axis=1)
         return self.occurring[place].astype(np.float64)
@@ -142,7 +142,7 @@ def fit_number(
     generator : numpy.random.Generator
         Draws the coefficients from their posterior.
     row_share : float
-        The posterior is that of so many rows, as a share of those there are.
+        The posterior is widened to that of this share of the rows.
     """
     terms = np.column_stack([predictors, np.ones(len(predictors))])
     root = np.ones(len(terms)) if weights is None else np.sqrt(weights / weights.mean())
@@ -153,7 +153,7 @@ def fit_number(
     fitted, drawn = (spread * one + middle * np.eye(len(one))[-1] for one in (fitted, drawn))
     predicted = terms @ fitted
     order = np.argsort(_rounded(predicted, answers), kind="stable")
-    # Evenly spaced in what the rows before weigh: once each where all weigh the same and are few.
+    # Evenly spaced in cumulative weight: each row once if all have equal weight and are few.
     reached = np.cumsum(np.ones(order.size) if weights is None else weights[order])
     n_donors = min(order.size, _MOST_DONORS)
     steps = (np.arange(n_donors) + 0.5) / n_donors * reached[-1]
@@ -163,7 +163,7 @@ def fit_number(
 
 
 def _rounded(predicted: Numbers, answers: Numbers) -> Numbers:
-    """Round predictions to some decimals of the power of ten that the answers' spread is near."""
+    """Round predictions to a few decimals relative to the answers' spread."""
     spread = float(np.ptp(answers)) or 1.0
     unit = 10.0 ** np.floor(np.log10(spread))
     return np.round(predicted / unit, _DECIMALS) * unit
@@ -178,7 +178,7 @@ def fit_levels(
     start: LevelRegression | None = None,
     row_share: float = 1.0,
 ) -> LevelRegression:
-    """Regress levels; the rows are drawn with replacement, which is what varies the coefficients.
+    """Regress levels on a bootstrap sample of the rows, so that coefficients vary.
 
     Parameters
     ----------
@@ -186,14 +186,14 @@ def fit_levels(
     predictors : ndarray of float64, shape (n, p)
     answers : ndarray of float64, shape (n,)
     weights : ndarray of float64, shape (n,), optional
-        By which the rows are drawn.
+        Sampling weights of the rows.
     generator : numpy.random.Generator
     start : LevelRegression, optional
-        Of the same question and predictors on other rows: a nearby solution.
+        A regression of the same question on other rows, as a starting value.
     row_share : float
-        Rows drawn, as a share of those there are; the fewer, the more coefficients vary.
+        Size of the sample as a share of the rows; the fewer, the more coefficients vary.
     """
-    # Equal weights draw the same rows as none.
+    # Equal weights give the same sample as no weights.
     weights = np.ones(answers.size) if weights is None else weights
     share = weights / weights.sum()
     size = min(answers.size, max(round(row_share * answers.size), _FEWEST_ROWS))

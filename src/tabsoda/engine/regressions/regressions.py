@@ -18,8 +18,8 @@ from tabsoda.table import CodedTable
 class Regressions:
     """The mean prediction of several sets of regressions.
 
-    Where a predictor is missing, the regressions read what the network expects of it and, unless
-    it is a number, how sure the network is.
+    For a missing predictor, the regressions use the network's expected value and, unless it is a
+    number, its variance.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Regressions:
     """
 
     name: ClassVar[str] = "regressions"
-    # Why ordinals begin with a larger share: docs/decisions/0008-regressions.md.
+    # Why ordinals have a larger default share: docs/decisions/0008-regressions.md.
     usual: ClassVar[UsualShares] = UsualShares(nominals=0.3, ordinals=0.5, numbers=0.3)
 
     codec: AnswerCodec
@@ -37,7 +37,7 @@ class Regressions:
     def answers(
         self, table: CodedTable, cells: Mask, network: CellAnswers | None = None
     ) -> CellAnswers:
-        """Predict; the network's answers where a question has no regression."""
+        """Predict; returns the network's answers for questions without a regression."""
         if network is None:
             raise ValueError("regressions need the answers of the network")
         codec, design = self.codec, self.chained.design
@@ -62,13 +62,13 @@ class Regressions:
         for place, column in enumerate(codec.categorical.tolist()):
             if column in self.chained.predictors:
                 rows = np.flatnonzero(missing[:, column])
-                said = self.chained.expect(matrix[rows], column, variances[rows])
-                probabilities[rows, place, : codec.n_levels[column]] = said
+                predicted = self.chained.expect(matrix[rows], column, variances[rows])
+                probabilities[rows, place, : codec.n_levels[column]] = predicted
         for place, column in enumerate(codec.numbers.tolist()):
             if column in self.chained.predictors:
                 rows = np.flatnonzero(missing[:, column])
-                said = self.chained.expect(matrix[rows], column, variances[rows])
-                numbers[rows, place] = (said - bins.mean[place]) / bins.scale[place]
+                predicted = self.chained.expect(matrix[rows], column, variances[rows])
+                numbers[rows, place] = (predicted - bins.mean[place]) / bins.scale[place]
         return CellAnswers(probabilities, numbers)
 
     def to_state(self) -> State:

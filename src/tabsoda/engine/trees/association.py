@@ -1,6 +1,6 @@
-"""Which questions tell most about a question, each by itself.
+"""Which questions are most informative about a question, each on its own.
 
-Input: codes. Output: the information that every question holds on every other.
+Input: codes. Output: the information of every question about every other.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from tabsoda.engine.trees.predictor_codes import MISSING
 
-# Enough to rank associations; more rows cost time alone.
+# Enough to rank associations; more rows only take time.
 _MOST_ROWS = 20_000
 _MOST_GROUPS = 16
 
 
 def information(codes: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return what each question (line) tells about each other (column), in nats per row.
+    """Return the information of each question (row) about each other (column), in nats per row.
 
-    Mutual information over the rows in which the other is known, less what two unrelated questions
-    would show by chance; a missing code is a value like any other for the one that tells. More
+    Mutual information over the rows in which the other question is known, minus its expectation
+    for independent questions. For the informing question, missing is a value like any other. More
     than 16 codes are grouped. Minus infinity on the diagonal.
 
     Parameters
@@ -45,7 +45,7 @@ def information(codes: NDArray[np.uint8]) -> NDArray[np.float64]:
     for column, start in zip(groups, starts, strict=False):
         indicators[np.arange(column.size), start + column] = 1.0
     known = indicators.copy()
-    # Group 0 is "missing"; such rows say nothing on what the answer would be.
+    # Group 0 is "missing"; such rows carry no information about the answer.
     known[:, starts[:-1]] = 0.0
     counts = (indicators.T @ known).astype(np.float64)
     n_questions = len(groups)
@@ -72,7 +72,7 @@ def _grouped(column: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _mutual_information(counts: NDArray[np.float64]) -> float:
-    """Return the information in a table of counts less its expectation under independence."""
+    """Return the information in a table of counts minus its expectation under independence."""
     total = counts.sum()
     if not total:
         return 0.0

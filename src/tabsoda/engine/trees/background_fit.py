@@ -1,4 +1,4 @@
-"""Trees fitted while the network trains, in a process of their own."""
+"""Fits the trees in a separate process while the network trains."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from tabsoda.engine.trees.fit import fit_trees
 from tabsoda.engine.trees.trees import Trees
 from tabsoda.events import EventLog
 
-# A process takes some seconds to start; trees of smaller tables are fitted by then.
+# A process takes seconds to start; trees of smaller tables are fitted faster than that.
 _FEWEST_CELLS = 30_000
 
 
 def fits_beside(n_cells: int, threads: Threads, device: torch.device) -> bool:
-    """Say whether the trees of a table are fitted in a process of their own."""
+    """Return whether the trees of a table are fitted in a separate process."""
     # A daemon, such as a worker of multiprocessing.Pool, may not start processes.
     is_free = (device.type == "cuda" or threads.cores > 1) and not current_process().daemon
     return n_cells >= _FEWEST_CELLS and is_free
 
 
 class BackgroundTreeFit:
-    """Fits trees in another process where there is a core for it, else when asked.
+    """Fits trees in another process if there is a core for it, otherwise on request.
 
-    While a GPU or one core trains the network, another core can fit the trees: in a process,
-    because two threads that run Python wait for each other. The network leaves a core to it until
-    the trees are asked for, because its threads wait for the slowest of them. The trees are the
-    same wherever they are fitted.
+    While a GPU or one core trains the network, another core can fit the trees, in a process
+    because Python threads block each other. The network uses one core less until the trees are
+    requested, because its threads wait for the slowest of them. The trees do not depend on where
+    they are fitted.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class BackgroundTreeFit:
     effort : {"none", "quick", "full"}
     seed : int
     threads : Threads
-        Torch computes with ``threads.network`` already.
+        Torch already uses ``threads.network`` threads.
     device : torch.device
         Where the network trains.
     events : EventLog
@@ -75,7 +75,7 @@ class BackgroundTreeFit:
 
     def __enter__(self) -> BackgroundTreeFit:
         if self._is_beside:
-            # Unlike the standard library's, its processes do not run the user's script again.
+            # Unlike the standard library, it does not run the user's script again.
             from joblib.externals.loky import ProcessPoolExecutor
 
             try:
@@ -94,11 +94,11 @@ class BackgroundTreeFit:
     ) -> None:
         torch.set_num_threads(self._threads.network)
         if self._executor is not None:
-            # After an error nobody waits for the trees.
+            # After an error the trees are not needed.
             self._executor.shutdown(wait=False, kill_workers=kind is not None)
 
     def result(self, progress: Callable[[int, int, str], None] | None = None) -> Trees | None:
-        """Return the trees, or None where none are wanted."""
+        """Return the trees, or None if the effort is "none"."""
         torch.set_num_threads(self._threads.network)
         if not self._is_wanted:
             return None
@@ -116,6 +116,5 @@ class BackgroundTreeFit:
         return Trees.of(self._training.codec, models, gate_models, self._training.followers)
 
     def _fit_here(self, error: Exception) -> None:
-        detail = f"no process of their own: {type(error).__name__}"
-        self._events.add("train", "trees fitted after the network", detail=detail)
+        self._events.add("trees_fitted_after_network", error=type(error).__name__)
         self._future = None

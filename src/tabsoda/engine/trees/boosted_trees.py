@@ -2,7 +2,7 @@
 
 Every leaf of a tree is a bit. A row starts with all bits set; each split at which it goes right
 clears the leaves to the left of that split; the lowest bit that stays is its leaf. Splits can
-thus be taken in any order, without following a path (Lucchese et al. 2015, "QuickScorer").
+thus be evaluated in any order, without following a path (Lucchese et al. 2015, "QuickScorer").
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class BoostedTrees:
     Attributes
     ----------
     start : ndarray of float64, shape (n_outputs,)
-        What the trees add to.
+        Initial outputs, to which the trees add.
     predictor : ndarray of uint16, shape (n_trees, n_splits)
-        The question each split reads. Tree ``t`` adds to output ``t % n_outputs``.
+        The question of each split. Tree ``t`` adds to output ``t % n_outputs``.
     cut : ndarray of uint8, shape (n_trees, n_splits)
-        Codes above it go right. 255, which nothing exceeds, where a tree has fewer splits.
+        Codes above it go right. 255, which no code exceeds, in the padding.
     stays : ndarray of uint8, shape (n_trees, n_splits)
         A code that goes left although above the cut: :data:`MISSING` or none.
     leaves_right : ndarray of uint8, 16, 32 or 64, shape (n_trees, n_splits)
@@ -56,7 +56,7 @@ class BoostedTrees:
 
     @classmethod
     def constant(cls, start: NDArray[np.float64]) -> BoostedTrees:
-        """Return no trees: the outputs are the same for every row."""
+        """Return a model without trees: the outputs are the same for every row."""
         return cls(
             np.asarray(start, dtype=np.float64),
             np.empty((0, 1), dtype=np.uint16),
@@ -80,7 +80,7 @@ class BoostedTrees:
         Parameters
         ----------
         codes : ndarray of uint8, shape (n_questions, n_rows)
-            One line per question.
+            One row per question.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class BoostedTrees:
         for first in range(0, n_rows, step := max(_BLOCK_CELLS // n_trees, 64)):
             rows = slice(first, first + step)
             values = self.leaf_values[trees, self._leaf(codes[:, rows], sets)]
-            # Round by round: numpy's own sum adds in an order that depends on the number of rows.
+            # Summed in order: the order of numpy's sum depends on the number of rows.
             for a_round in values.reshape(-1, self.start.size, values.shape[1]):
                 result[:, rows] += a_round
         return result
@@ -118,12 +118,12 @@ class BoostedTrees:
         return np.frexp(lowest.astype(np.float64))[1] - 1
 
     def check(self, n_questions: int) -> None:
-        """Raise where the arrays cannot be trees over so many questions.
+        """Raise if the arrays are not valid trees over this many questions.
 
         Raises
         ------
         InputError
-            So that a file cut short or changed is told apart before it predicts nonsense.
+            If a file was truncated or changed.
         """
         n_trees, n_splits = self.cut.shape if self.cut.ndim == 2 else (0, 0)
         split_shape = (n_trees, n_splits)
@@ -148,13 +148,11 @@ class BoostedTrees:
             bool(np.isfinite(self.start).all() and np.isfinite(self.leaf_values).all())
             and (not n_trees or int(self.predictor.max()) < n_questions)
             and bool((self.set_splits >= 0).all() and (self.set_splits < split_shape).all())
-            # A row that always goes right must still find a leaf.
+            # A row that always goes right must reach a leaf.
             and _ends_in_a_leaf(self.leaves_right, n_splits + 1)
         )
         if not sound:
-            raise InputError(
-                "The trees of a saved expert are damaged", next_step="Fit the model again"
-            )
+            raise InputError("The saved trees are damaged", next_step="Fit the model again")
 
 
 def _ends_in_a_leaf(leaves_right: NDArray[np.unsignedinteger], n_leaves: int) -> bool:
@@ -169,7 +167,7 @@ def trees_from_scikit_learn(
     known_sets: list[NDArray[np.uint8] | None],
     n_rounds: int,
 ) -> BoostedTrees:
-    """Take the trees out of a fitted HistGradientBoosting model.
+    """Extract the trees of a fitted HistGradientBoosting model.
 
     Parameters
     ----------
@@ -178,10 +176,11 @@ def trees_from_scikit_learn(
     predictors : ndarray of int64, shape (n_predictors,)
         The question behind each column the model was fitted on.
     known_sets : list
-        Per column, the sorted codes among which it was fitted where split by sets, None elsewhere.
+        Per column, the sorted codes of the fit if it is split by sets, otherwise None.
     n_rounds : int
         Rounds to keep.
     """
+    # scikit-learn has no public access to these trees; pyproject.toml limits its version.
     start = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()  # type: ignore[attr-defined]
     flat = [tree for a_round in model._predictors[:n_rounds] for tree in a_round]  # type: ignore[attr-defined]
     if not flat:
@@ -191,7 +190,7 @@ def trees_from_scikit_learn(
     tree_of = np.repeat(np.arange(len(flat)), sizes)
     root = np.repeat(np.cumsum(sizes) - sizes, sizes)
     is_leaf = nodes["is_leaf"].astype(bool)
-    # Nodes are stored in preorder: leaves from left to right, whatever is between them.
+    # Nodes are stored in preorder, so the leaves are in order from left to right.
     leaves_before, splits_before = _count_before(is_leaf, root), _count_before(~is_leaf, root)
     n_leaves = max(int(leaves_before[is_leaf].max()) + 1, 2)
     dtype = next(np.dtype(f"u{size}") for size in (1, 2, 4, 8) if n_leaves <= 8 * size)
@@ -231,7 +230,7 @@ def _count_before(chosen: NDArray[np.bool_], root: NDArray[np.int64]) -> NDArray
 
 
 def _whole_cut(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return cuts between codes; infinite ones part what is known from what is missing."""
+    """Return cuts between codes; infinite ones separate known from missing codes."""
     return np.clip(np.floor(thresholds), 0, NO_CODE - 1)
 
 
@@ -254,7 +253,7 @@ def _right_sets(
     known_sets: list[NDArray[np.uint8] | None],
     missing_left: NDArray[np.bool_],
 ) -> NDArray[np.uint8]:
-    """Return the codes that go right, as packed bits; those not known go where missing ones go."""
+    """Return the codes that go right, as packed bits; unknown codes go with missing ones."""
     # scikit-learn numbers the known codes in their order, in words of 32 bits, lowest bit first.
     little = np.ascontiguousarray(left_words).astype("<u4").view(np.uint8)
     goes_left = np.unpackbits(little, axis=1, bitorder="little").astype(bool)

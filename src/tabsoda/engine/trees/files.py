@@ -1,6 +1,6 @@
-"""Experts as arrays and JSON, and back; nothing is executed when they are read.
+"""Tree models as arrays and JSON, and back; nothing is executed when they are read.
 
-Input: the coding and the models. Output: named arrays, and content that JSON can hold.
+Input: the coding and the models. Output: named arrays, and content for JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TREE_FIELDS = tuple(f.name for f in fields(BoostedTrees))
 
 
 def to_state(coding: PredictorCodes, models: Models) -> tuple[Arrays, dict[str, Any]]:
-    """Return what :func:`from_state` needs."""
+    """Return the arguments of :func:`from_state`."""
     arrays: Arrays = {
         "native": coding.native,
         "n_edges": np.array([edges.size for edges in coding.edges], dtype=np.int64),
@@ -50,10 +50,10 @@ def to_state(coding: PredictorCodes, models: Models) -> tuple[Arrays, dict[str, 
 def from_state(
     arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]
 ) -> tuple[PredictorCodes, Models]:
-    """Rebuild the coding and the models; :class:`InputError` where they do not fit together."""
+    """Rebuild the coding and the models; :class:`InputError` if they are inconsistent."""
     if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
         raise InputError(
-            "The saved tree experts are of another version",
+            "The saved trees have another format version",
             expected=f"format {_FORMAT}",
             next_step="Fit the model again with this version",
         )
@@ -98,7 +98,7 @@ def _model(
     if coding.kinds[position] is ColumnKind.CONTINUOUS:
         span = arrays[f"{position}.span"]
         if n_outputs != 1 or not _is_float(span, (2,)) or not span[0] <= span[1]:
-            raise _damaged(f"the expert of {coding.names[position]}")
+            raise _damaged(f"the trees of {coding.names[position]}")
         return NumberModel(trees, span)
     spread, fixed = arrays[f"{position}.spread"], arrays[f"{position}.fixed"]
     n_levels = int(coding.n_levels[position])
@@ -111,7 +111,7 @@ def _model(
         and bool(np.allclose(spread.sum(axis=1) + fixed.sum(), 1.0))
     )
     if not whole:
-        raise _damaged(f"the expert of {coding.names[position]}")
+        raise _damaged(f"the trees of {coding.names[position]}")
     return LevelModel(trees, spread, fixed)
 
 
@@ -120,6 +120,4 @@ def _is_float(array: NDArray[Any], shape: tuple[int, ...]) -> bool:
 
 
 def _damaged(what: str) -> InputError:
-    return InputError(
-        "The saved tree experts are damaged", found=what, next_step="Fit the model again"
-    )
+    return InputError("The saved trees are damaged", found=what, next_step="Fit the model again")

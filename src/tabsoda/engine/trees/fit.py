@@ -1,6 +1,6 @@
-"""Fit all trees of a table: those of every question, and separate ones for gates.
+"""Fits all trees of a table: those of every question, and separate ones for gates.
 
-Nothing here needs torch, so that a process that fits trees beside a network starts quickly.
+Nothing here needs torch, so that a process that only fits trees starts quickly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tabsoda.engine.trees.settings import TreeSettings
 from tabsoda.engine.trees.tree_models import Progress, TreeModels
 from tabsoda.table import CodedTable
 
-# Fitting models side by side pays only where each has much to do.
+# Fitting models in parallel is faster only for large tables.
 _MANY_ROWS = 10_000
 
 
@@ -32,19 +32,19 @@ def fit_trees(
     Parameters
     ----------
     table : CodedTable
-        All its answers may be used.
+        All answers are used.
     effort : {"quick", "full"}
     seed : int
     weights : ndarray of float64, shape (n_rows,), or None
     followers : ndarray of bool, shape (n_columns, n_columns)
-        True at (gate, follower) where a gate is to be predicted without the follower.
+        True at (gate, follower) if the gate must be predicted without the follower.
     n_threads : int
-        Used where the table is large.
+        Used for large tables.
     progress : callable, optional
         Called as ``progress(done, total, "trees")`` after every question.
     """
 
-    def tell(done: int, total: int, _: str) -> None:
+    def update(done: int, total: int, _: str) -> None:
         if progress is not None:
             progress(done, total, "trees")
 
@@ -54,10 +54,10 @@ def fit_trees(
         table.states.answered,
         TreeSettings.named(effort),
         seed,
-        # Limits of leaves are in units of rows, so only the ratios of weights may matter.
+        # The minimum leaf size is in rows, so weights are scaled to a mean of 1.
         row_weights=None if weights is None else weights / weights.mean(),
         n_threads=n_threads if table.shape[0] > _MANY_ROWS else 1,
     )
     gates = np.flatnonzero(followers.any(axis=1) & table.states.missing.any(axis=0)).tolist()
     of_gates = fit(columns=gates, barred=followers) if gates else None
-    return fit(progress=tell), of_gates
+    return fit(progress=update), of_gates

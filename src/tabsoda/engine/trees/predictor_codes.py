@@ -1,6 +1,6 @@
-"""Answers as bytes, coded once for all models: a tree needs no more than their order.
+"""Answers as bytes, coded once for all models: trees only use the order of answers.
 
-Input: a CodedTable. Output: one code per cell; missing and skipped cells have codes of their own.
+Input: a CodedTable. Output: one code per cell; missing and skipped cells have their own codes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tabsoda.table import CodedTable
 
 Codes = NDArray[np.uint8]
 
-# No cell carries the first; it stands for "nothing" where a code is asked for.
+# No cell has the first; it means "none" where a code is required.
 NO_CODE = 254
 MISSING = 255
 
@@ -26,9 +26,9 @@ MISSING = 255
 class PredictorCodes:
     """The code of every answer.
 
-    A nominal question that trees split by sets of levels keeps its level positions, the skip being
-    one more level. Every other has 0 for the skip, so that one split tells it apart, and the
-    answers from 1 on, in their order.
+    A nominal question that trees split by sets of levels keeps its level positions; the skip is
+    one more level. Every other question has 0 for the skip, so that one split separates it, and
+    codes from 1 for the answers in their order.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class PredictorCodes:
     native : ndarray of bool, shape (n_columns,)
         Which questions are split by sets of levels.
     edges : tuple of ndarray of float64
-        Per question the upper ends of its groups but the last; empty where native.
+        Per question the upper ends of its groups except the last; empty if native.
 
     Examples
     --------
@@ -101,14 +101,14 @@ class PredictorCodes:
     def _check(self, table: CodedTable) -> None:
         if table.names != self.names:
             raise InputError(
-                "The table has other questions than the tree experts learned from",
+                "The table has other questions than the trees were fitted on",
                 found=", ".join(table.names[:5]),
                 expected=", ".join(self.names[:5]),
             )
         for column, kind, n_levels in zip(table.columns, self.kinds, self.n_levels, strict=True):
             if column.kind is not kind or column.n_levels != n_levels:
                 raise InputError(
-                    "is described otherwise than when the tree experts learned",
+                    "has another description than when the trees were fitted",
                     column=column.name,
                     found=f"{column.kind} with {column.n_levels} levels",
                     expected=f"{kind} with {n_levels} levels",
@@ -116,12 +116,12 @@ class PredictorCodes:
 
 
 def _is_native(column: Column, most: int) -> bool:
-    # Two levels have one way to be parted, and scikit-learn is slower with sets.
+    # Two levels can be split in only one way, and scikit-learn is slower with sets.
     return column.kind is ColumnKind.NOMINAL and 2 < column.n_levels <= most
 
 
 def _edges(answers: NDArray[np.float64], column: Column, max_bins: int) -> NDArray[np.float64]:
-    """Return where answers are parted: between levels, or into groups of about equal size."""
+    """Return the edges between groups: between levels, or between groups of similar size."""
     if column.is_categorical and column.n_levels < MOST_CODES:
         return np.arange(column.n_levels - 1, dtype=np.float64)
     distinct = np.unique(answers)

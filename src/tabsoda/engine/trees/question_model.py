@@ -1,4 +1,4 @@
-"""The expert of one question.
+"""The tree model of one question.
 
 Input: the codes of the other questions. Output: probabilities of its levels, or a number.
 """
@@ -21,14 +21,14 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LevelModel:
-    """Probabilities of levels: those of classes, spread over the levels in them.
+    """Probabilities of levels: those of classes, distributed over their levels.
 
     Attributes
     ----------
     trees : BoostedTrees
         One output for two classes (its logistic is the second's probability), else one per class.
     spread : ndarray of float64, shape (n_classes, n_levels)
-        How a class's probability falls to its levels. What is lacking to 1 in all is ``fixed``.
+        How a class's probability is distributed over its levels; the rest to 1 is ``fixed``.
     fixed : ndarray of float64, shape (n_levels,)
         Probability that does not depend on the row, for levels too rare to model.
     """
@@ -54,7 +54,7 @@ class LevelModel:
             classes = np.stack([1.0 - second, second])
         else:
             classes = softmax(outputs, axis=0)
-        # A sum over classes in their order: a matrix product may round by where a row stands.
+        # Summed in order: the rounding of a matrix product may depend on the position of a row.
         result = np.repeat(self.fixed[None], codes.shape[1], axis=0)
         for share, spread in zip(classes, self.spread, strict=True):
             levels = np.flatnonzero(spread)
@@ -83,16 +83,16 @@ class NumberModel:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One question and what may be seen of the others.
+    """One question and its predictors.
 
     Attributes
     ----------
     codes : ndarray of uint8, shape (n_rows, n_questions)
-        The rows that answer the question.
+        The rows in which the question is answered.
     predictors : ndarray of int64
         The questions to split on.
     native : ndarray of bool, shape (n_questions,)
-        Which of all are split by sets of levels.
+        Questions that are split by sets of levels.
     target : ndarray of float64, shape (n_rows,)
     weights : ndarray of float64, shape (n_rows,), or None
     random_state : int
@@ -107,10 +107,10 @@ class Problem:
 
 
 def fit_levels(problem: Problem, n_levels: int, settings: TreeSettings) -> LevelModel:
-    """Fit the expert of a nominal or ordinal question."""
+    """Fit the model of a nominal or ordinal question."""
     levels = problem.target.astype(np.intp)
     rows = np.bincount(levels, minlength=n_levels)
-    # One more answer, split evenly: no level is impossible because nobody gave it.
+    # One more answer, split evenly, so that unobserved levels are not impossible.
     shares = np.bincount(levels, problem.weights, minlength=n_levels)
     scale = rows.sum() / shares.sum() if shares.sum() else 1.0
     shares = (shares * scale + 1.0 / n_levels) / (rows.sum() + 1.0)
@@ -129,7 +129,7 @@ def fit_levels(problem: Problem, n_levels: int, settings: TreeSettings) -> Level
 
 
 def fit_number(problem: Problem, settings: TreeSettings) -> NumberModel:
-    """Fit the expert of a continuous question; 0 where nobody answered."""
+    """Fit the model of a continuous question; it predicts 0 if nobody answered."""
     target = problem.target
     if not target.size:
         return NumberModel(BoostedTrees.constant(np.zeros(1)), np.zeros(2))
@@ -145,9 +145,9 @@ def fit_number(problem: Problem, settings: TreeSettings) -> NumberModel:
 
 
 def _classes(rows: NDArray[np.int64], settings: TreeSettings) -> NDArray[np.int64]:
-    """Return the class of each level; -1 for those too rare even together. Shape (n_levels,).
+    """Return the class of each level, shape (n_levels,); -1 if too rare even when merged.
 
-    The most frequent levels are classes of their own, the others together are the last.
+    The most frequent levels have their own classes; the others are merged into the last class.
     """
     alone = np.zeros(rows.size, dtype=bool)
     frequent = np.argsort(-rows, kind="stable")[: settings.max_classes]
@@ -169,9 +169,9 @@ def _grow(
     train: NDArray[np.bool_],
     settings: TreeSettings,
 ) -> BoostedTrees:
-    """Boost trees and stop early on a tenth of the rows; classes keep the rounds to the best."""
+    """Boost trees with early stopping on a tenth of the rows; classifiers keep the best rounds."""
     codes = problem.codes[train]
-    # scikit-learn fails on a predictor never known in its rows, and cannot use one seldom known.
+    # scikit-learn fails on predictors that are always missing, and cannot use rarely known ones.
     known = (codes[:, problem.predictors] != MISSING).sum(axis=0)
     predictors = problem.predictors[known >= settings.min_leaf_rows]
     shown = codes[:, predictors] if predictors.size else np.zeros((train.sum(), 1), dtype=np.uint8)
@@ -196,8 +196,8 @@ def _grow(
         np.setdiff1d(column, [MISSING]).astype(np.uint8) if is_native else None
         for column, is_native in zip(shown.T, native, strict=True)
     ]
-    # The first score is that of no trees at all. A tenth of the rows is too few to choose among
-    # neighbouring rounds by squared error, which hangs on few outliers: numbers keep them all.
+    # The first score is that of a model without trees. With squared error, which depends on few
+    # outliers, a tenth of the rows is too few to choose a round: numbers keep all rounds.
     by_classes = kind is HistGradientBoostingClassifier
     n_rounds = int(np.argmax(model.validation_score_)) if by_classes else model.n_iter_
     return trees_from_scikit_learn(model, predictors, sets, n_rounds)

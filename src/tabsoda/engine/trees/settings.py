@@ -1,4 +1,4 @@
-"""How the tree experts are grown."""
+"""Settings of the boosted trees."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tabsoda.errors import InputError
 
 # Leaves are bits of one 64-bit word in prediction.
 _MOST_LEAVES = 64
-# A tenth of the rows, stratified, must hold every class.
+# A stratified tenth of the rows must contain every class.
 _FEWEST_LEVEL_ROWS = 10
-# Codes are bytes; two of the 256 are kept for "missing" and "none".
+# Codes are bytes; two of the 256 are reserved for "missing" and "none".
 MOST_CODES = 254
 
 
@@ -22,24 +22,24 @@ class TreeSettings:
     ----------
     learning_rate : float
     max_rounds : int
-        A round is one tree per class, or one in all for two classes and for numbers.
+        A round is one tree per class, or a single tree for two classes and for numbers.
     patience : int
         Rounds without improvement on a tenth of the rows before a model stops.
     max_leaves, min_leaf_rows, l2 : int or float
         As in scikit-learn.
     max_predictors : int
-        The questions most associated with the one to predict, taken one by one, that its trees
-        may split on. Bounds the time on wide surveys, which otherwise grows with the square of
-        the number of questions.
+        Number of questions that trees may split on, those most associated with the question to
+        predict. Limits the time on wide surveys, which otherwise grows with the square of the
+        number of questions.
     predictor_share : float
-        Share of these predictors tried at each split, drawn anew.
+        Share of these predictors tried at each split, drawn at random.
     max_classes : int
-        Levels told apart; the rarer ones together are one class, within which they keep their
-        shares.
+        Largest number of classes; rarer levels are merged into one class and keep their shares
+        within it.
     min_level_rows : int
-        Rows a level needs to be a class of its own.
+        Rows that a level needs to be its own class.
     max_bins : int
-        Groups into which the numbers of a continuous predictor fall.
+        Number of groups of a continuous predictor.
     max_native_levels : int
         Nominal predictors with more levels are split as if they were ordered.
 
@@ -80,7 +80,7 @@ class TreeSettings:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise InputError(
-                    f"The tree experts cannot work with {name} = {value!r}",
+                    f"The tree setting {name} has an invalid value: {value!r}",
                     expected=f"a number from {low:g} to {high:g}",
                 )
 
@@ -89,13 +89,13 @@ class TreeSettings:
         """Return the settings of a named level, ``"quick"`` or ``"full"``."""
         if level not in _LEVELS:
             raise InputError(
-                f"The tree experts have no level {level!r}",
+                f"Unknown effort of the trees: {level!r}",
                 expected=" or ".join(repr(name) for name in _LEVELS),
             )
         return _LEVELS[level]
 
 
-# Chosen on three surveys of 4,000 rows: see benchmarks/experts. Small trees have better log scores
+# Chosen on three surveys of 4,000 rows: see benchmarks/trees. Small trees have better log scores
 # than larger ones and cost less; on numbers the two are about even.
 _LEVELS = {
     "quick": TreeSettings(

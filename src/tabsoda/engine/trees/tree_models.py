@@ -1,4 +1,4 @@
-"""The tree models of a table: fitted, asked, saved."""
+"""The tree models of a table, one per question."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class TreeAnswers:
 
 @dataclass(frozen=True, eq=False)
 class TreeModels:
-    """One gradient-boosted model per question, on the other answers as they stand.
+    """One gradient-boosted model per question, with the other answers as predictors.
 
-    A predictor that is missing stays missing, one that is skipped is a level of its own. Models
-    are plain arrays: one that was loaded predicts by the same code as one that was fitted.
+    A missing predictor stays missing, a skipped one is a separate level. Models are plain arrays:
+    a loaded model predicts with the same code as a fitted one.
 
     Attributes
     ----------
@@ -97,24 +97,24 @@ class TreeModels:
         ----------
         table : CodedTable
         visible : ndarray of bool, shape (n_rows, n_columns)
-            The answers that may be seen; others count as missing.
+            The answers to use; others count as missing.
         settings : TreeSettings
         seed : int
-            The result depends on it and on nothing else that is random; not on the threads.
+            The only source of randomness; the result does not depend on the threads.
         columns : list of int, optional
             Positions of the questions to fit; by default those with a cell that is missing or not
             visible.
         row_weights : ndarray of float64, shape (n_rows,), optional
             Rows of weight 0 are left out.
         barred : ndarray of bool, shape (n_columns, n_columns), optional
-            True at (question, predictor) where the one's trees must not split on the other.
+            True at (question, predictor) if the question's trees must not split on that predictor.
         n_threads : int, optional
-            Models fitted side by side; by default one. Two pay from some 10,000 rows on: below,
-            most of the time is spent where Python lets one thread run alone.
+            Models fitted in parallel; by default one. Two are faster from about 10,000 rows; below
+            that, Python's global lock dominates.
         progress : callable, optional
             Called as ``progress(done, total, name)`` after each model.
         events : EventLog, optional
-            Gets the questions with too few answers to be modelled.
+            Receives the questions with too few answers to be modelled.
         """
         visible = _checked_visible(table, visible)
         coding = PredictorCodes.of(table, visible, settings)
@@ -122,7 +122,7 @@ class TreeModels:
         wanted = _wanted(table, visible, columns)
         information_with = information(codes) if wanted else np.empty((0, 0))
 
-        # Looking for libraries takes as long as a small tree.
+        # Inspecting the loaded libraries takes as long as a small tree, so it is done once.
         libraries = ThreadpoolController()
 
         def fit_one(position: int) -> LevelModel | NumberModel:
@@ -141,8 +141,7 @@ class TreeModels:
                 int(numpy_generator(seed, "tree expert", position).integers(2**31)),
             )
             column = table.columns[position]
-            # Threads within a model wait for one another at every node, and far too long where
-            # the cores are busy.
+            # Threads within a model wait for one another at every node: slow on busy cores.
             with libraries.limit(limits=1, user_api="openmp"):
                 if column.is_categorical:
                     return fit_levels(problem, column.n_levels, settings)
@@ -156,13 +155,8 @@ class TreeModels:
             models[position] = model
             name = table.names[position]
             if events is not None and not model.trees.cut.size:
-                shown = int(visible[:, position].sum())
-                events.add(
-                    "train",
-                    "boosted trees predict the same answer for everybody",
-                    column=name,
-                    detail=f"{shown} answers, or none that other questions predict",
-                )
+                answers = int(visible[:, position].sum())
+                events.add("trees_predict_one_answer", column=name, answers=answers)
             if progress is not None:
                 progress(done, len(wanted), name)
         return cls(coding, models)
@@ -173,7 +167,7 @@ class TreeModels:
         rows: NDArray[np.int64],
         cells: NDArray[np.bool_] | None = None,
     ) -> TreeAnswers:
-        """Predict some rows, whatever the state of their cells.
+        """Predict some rows, for cells in any state.
 
         Parameters
         ----------
@@ -182,7 +176,7 @@ class TreeModels:
         rows : ndarray of int64, shape (n_rows,)
             Positions in the table.
         cells : ndarray of bool, shape (n_rows, n_columns), optional
-            Of these rows, the cells to predict; all unless given. The others get 0.
+            The cells of these rows to predict; all by default. Other cells get 0.
         """
         rows = np.asarray(rows, dtype=np.int64)
         codes = np.ascontiguousarray(self.coding.encode(table.rows(rows)).T)
@@ -193,9 +187,9 @@ class TreeModels:
                 kind[position] = model.answer(codes)
                 continue
             asked = np.flatnonzero(cells[:, position])
-            said = model.answer(np.ascontiguousarray(codes[:, asked]))
-            kind[position] = np.zeros((rows.size, *said.shape[1:]))
-            kind[position][asked] = said
+            predicted = model.answer(np.ascontiguousarray(codes[:, asked]))
+            kind[position] = np.zeros((rows.size, *predicted.shape[1:]))
+            kind[position][asked] = predicted
         return answers
 
     def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -214,7 +208,7 @@ def _checked_visible(table: CodedTable, visible: NDArray[np.bool_]) -> NDArray[n
     visible = np.asarray(visible, dtype=bool)
     if visible.shape != table.shape:
         raise InputError(
-            "The mask of visible answers does not fit the table",
+            "The mask of visible answers does not match the table",
             found=f"{visible.shape}",
             expected=f"{table.shape}",
         )
@@ -230,7 +224,7 @@ def _wanted(table: CodedTable, visible: NDArray[np.bool_], columns: list[int] | 
     for position in columns:
         if not 0 <= position < n_columns:
             raise InputError(
-                "There is no such question to fit trees for",
+                "There is no question at this position to fit trees for",
                 found=f"position {position}",
                 expected=f"0 to {n_columns - 1}",
             )

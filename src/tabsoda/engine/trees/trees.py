@@ -24,9 +24,9 @@ class Trees:
     codec : AnswerCodec
     models : TreeModels
     gate_models : TreeModels or None
-        Of gates, without what they decide.
+        Models of gates that do not use their followers.
     followers : ndarray of bool, shape (d, d)
-        True at (gate, follower) for the gates that have a model of their own.
+        True at (gate, follower) for the gates with a separate model.
     """
 
     name: ClassVar[str] = "trees"
@@ -45,7 +45,7 @@ class Trees:
         gate_models: TreeModels | None,
         followers: Mask,
     ) -> Trees:
-        """Keep the followers of the gates that have a model of their own."""
+        """Keep the followers of the gates with a separate model."""
         fitted = [] if gate_models is None else list(gate_models.models)
         own = np.isin(np.arange(len(followers)), fitted)
         return cls(codec, models, gate_models, followers & own[:, None])
@@ -53,27 +53,29 @@ class Trees:
     def answers(
         self, table: CodedTable, cells: Mask, network: CellAnswers | None = None
     ) -> CellAnswers:
-        """Predict; the shares of levels, and means, where a question has no trees."""
+        """Predict; returns shares of levels and means for questions without trees."""
         codec = self.codec
         n_rows = table.shape[0]
         counts = codec.level_counts[:, : codec.max_levels] + 0.5
         levels = np.arange(codec.max_levels) < codec.n_levels[codec.categorical, None]
         counts = np.where(levels, counts, 0.0)
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
-        said = CellAnswers(np.tile(shares, (n_rows, 1, 1)), np.zeros((n_rows, codec.numbers.size)))
+        cell_answers = CellAnswers(
+            np.tile(shares, (n_rows, 1, 1)), np.zeros((n_rows, codec.numbers.size))
+        )
         every = np.arange(n_rows)
-        self._put(said, every, self.models.predict(table, every, cells))
+        self._put(cell_answers, every, self.models.predict(table, every, cells))
         if self.gate_models is not None:
             gates = unresolved_gates(self.followers, table.states)
             rows = np.flatnonzero(gates.any(axis=1))
             if rows.size:
                 answers = self.gate_models.predict(table, rows, gates[rows])
-                self._put(said, rows, answers, gates[rows])
-        return said
+                self._put(cell_answers, rows, answers, gates[rows])
+        return cell_answers
 
     def _put(
         self,
-        said: CellAnswers,
+        cell_answers: CellAnswers,
         rows: NDArray[np.int64],
         answers: TreeAnswers,
         only: Mask | None = None,
@@ -83,13 +85,13 @@ class Trees:
             if column in answers.probabilities:
                 chosen = slice(None) if only is None else only[:, column]
                 given = answers.probabilities[column]
-                said.probabilities[rows[chosen], place, : given.shape[1]] = given[chosen]
+                cell_answers.probabilities[rows[chosen], place, : given.shape[1]] = given[chosen]
         bins = self.codec.bins
         for place, column in enumerate(self.codec.numbers.tolist()):
             if column in answers.numbers:
                 chosen = slice(None) if only is None else only[:, column]
                 deviation = answers.numbers[column][chosen] - bins.mean[place]
-                said.numbers[rows[chosen], place] = deviation / bins.scale[place]
+                cell_answers.numbers[rows[chosen], place] = deviation / bins.scale[place]
 
     def to_state(self) -> State:
         """Return what :meth:`from_state` needs."""
@@ -114,4 +116,6 @@ class Trees:
             found[name] = TreeModels.from_state(own, content[name]) if name in content else None
         if found["models"] is None:
             raise ValueError("the saved trees are incomplete")
+        if arrays["followers"].shape != (len(codec.names), len(codec.names)):
+            raise ValueError("the saved followers do not fit the columns")
         return cls(codec, found["models"], found["gate_models"], arrays["followers"])

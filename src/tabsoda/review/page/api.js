@@ -1,4 +1,4 @@
-// Talking to the server; addresses are relative, because the token is part of the page's own.
+// Requests to the server; addresses are relative, because the page's own contains the token.
 
 export class Refused extends Error {
   constructor(message, status) {

@@ -1,4 +1,4 @@
-// Building elements. Text goes in as text nodes only, so a label with HTML in it stays a label.
+// Builds elements. Text is only inserted as text nodes, so HTML in a label is not interpreted.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -30,7 +30,7 @@ export function number(value) {
   return value === null ? "–" : value.toLocaleString("en-US");
 }
 
-// Rounded down: "at least 100 %" is never true of a lower bound below it.
+// Rounded down, so that a lower bound below 100 % is never shown as 100 %.
 export function percent(share) {
   return `${(Math.floor(1000 * share + 1e-9) / 10).toFixed(1)} %`;
 }

@@ -1,4 +1,4 @@
-// Writing the conditions of a rule, changed or new. The server checks whether they make sense.
+// The editor for a rule's conditions. The server validates them.
 
 import { post } from "./api.js";
 import { el, number } from "./dom.js";
@@ -10,7 +10,7 @@ const REASONS = {
   other: "or is missing for another reason",
 };
 
-// A rule without an id is a new one; its target is chosen here, too.
+// A rule without an id is new; its target is chosen here, too.
 export function openEditor(dialog, rule, columns, save) {
   const when = structuredClone(rule.when);
   const known = new Map(columns.map((column, position) => [column.name, { ...column, position }]));
@@ -134,7 +134,7 @@ export function openEditor(dialog, rule, columns, save) {
     return target && known.has(target) && known.get(gate).position > known.get(target).position;
   }
 
-  // A field with every question to choose from, found by typing a part of its name or text.
+  // A field to choose a question by typing a part of its name or text.
   function adder(text, add) {
     return picker(text, (name) => { add(name); rebuild(); }, (column) => column.name !== target);
   }

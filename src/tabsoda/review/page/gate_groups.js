@@ -1,6 +1,6 @@
 // Rules that share a gate, to be decided together.
 
-// The rules of each gate of a rule that nobody has decided on, where there are several.
+// The unreviewed rules of each gate of a rule, if there are several.
 export function openRulesOfGates(rule, rules) {
   return rule.gates.map((gate) => ({
     gate,
@@ -9,7 +9,7 @@ export function openRulesOfGates(rule, rules) {
   })).filter(({ ids }) => ids.length > 1);
 }
 
-// Asks whether to decide on all of them, and names those that need attention.
+// Asks for confirmation to decide on all of them, and names those that need attention.
 export function confirmAll(action, gate, chosen) {
   const doubtful = chosen.filter((rule) => rule.flags.length > 0).map((rule) => rule.id);
   const verb = action === "approve" ? "Approve" : "Reject";

@@ -19,7 +19,7 @@ export function drawGraph(graph, { statusOf, selected, gate, choose }) {
   const arcs = graph.edges.map((edge) => {
     const from = place.get(edge.gate);
     const to = place.get(edge.target);
-    // Longer ways bend further out; the root keeps the short ones apart.
+    // Longer arcs bend further out; the square root separates the short ones.
     const bend = LABELS - 8 - (LABELS - 14) * Math.sqrt((to - from) / longest);
     const on = selected && edge.target === selected.target && selected.gates.includes(edge.gate);
     return svg("path", {
@@ -27,7 +27,7 @@ export function drawGraph(graph, { statusOf, selected, gate, choose }) {
       d: `M ${LABELS - 4} ${from} C ${bend} ${from}, ${bend} ${to}, ${LABELS - 4} ${to}`,
     });
   });
-  // What is lit is drawn last, above the others.
+  // Highlighted arcs are drawn last, above the others.
   arcs.sort((a, b) => a.classList.contains("on") - b.classList.contains("on"));
   const nodes = graph.nodes.map((node) => {
     const isGate = gates.has(node.name);

@@ -1,4 +1,4 @@
-// The review page: what is shown, which rule is selected, and what keys and buttons do.
+// The review page: its state, rendering, and the actions of keys and buttons.
 
 import { get, post } from "./api.js";
 import { el } from "./dom.js";
@@ -67,7 +67,7 @@ function render({ focus = false } = {}) {
 
 function renderHead(rules) {
   const hidden = review.suppress_below > 1 ? ` Counts below ${review.suppress_below} are hidden.` : "";
-  $("source").textContent = `${review.file} beside ${review.source || "the survey"}, `
+  $("source").textContent = `${review.file} for ${review.source || "the survey"}, `
     + `${review.rows.toLocaleString("en-US")} respondents. You are ${review.by}.${hidden}`;
   $("progress-text").textContent = `${reviewed()} of ${review.rules.length} reviewed`;
   $("progress-bar").value = reviewed();
@@ -111,10 +111,10 @@ async function loadPatterns() {
     const content = await get(`patterns?id=${encodeURIComponent(id)}`);
     if (patterns.id !== id) return;
     patterns.content = content;
-    // Nothing else is drawn anew: somebody may be typing a note.
+    // Redraw nothing else: the reviewer may be typing a note.
     $("patterns")?.replaceChildren(patternsTable(content));
   } catch (error) {
-    tell(error.message);
+    showMessage(error.message);
   }
 }
 
@@ -136,41 +136,41 @@ function accept(content) {
   patterns = { id: null, content: null };
 }
 
-function say(text) {
+function announce(text) {
   $("live").textContent = `${text} ${reviewed()} of ${review.rules.length} reviewed.`;
 }
 
-function tell(text, ...buttons) {
+function showMessage(text, ...buttons) {
   $("banner").replaceChildren(el("span", {}, text), ...buttons,
-    el("button", { type: "button", onclick: quiet }, "Close"));
+    el("button", { type: "button", onclick: hideMessage }, "Close"));
   $("banner").hidden = false;
 }
 
-function quiet() {
+function hideMessage() {
   $("banner").hidden = true;
   $("banner").replaceChildren();
 }
 
-// Sends one change. Where somebody was faster, shows their decisions and keeps ours at hand.
+// Sends one change. If another reviewer was faster, shows their decisions and offers to retry.
 async function change(path, body, did, after = () => {}) {
   if (saving) return false;
   saving = true;
   try {
     accept(await post(path, { ...body, version: review.version }));
-    quiet();
+    hideMessage();
     after();
     render({ focus: true });
-    say(did);
+    announce(did);
     return true;
   } catch (error) {
-    if (error.status !== 409) { tell(error.message); throw error; }
+    if (error.status !== 409) { showMessage(error.message); throw error; }
     accept(await get("rules"));
     render();
-    tell(`${error.message} You now see the newer decisions. Not saved: ${did}`,
+    showMessage(`${error.message} You now see the newer decisions. Not saved: ${did}`,
       el("button", {
         type: "button", id: "again",
         onclick: () => change(path, body, did, after).catch(() => {}),
-      }, "Do it on top of these"));
+      }, "Apply it anyway"));
     return false;
   } finally {
     saving = false;
@@ -200,7 +200,7 @@ function decideAll(action, name, ids) {
 }
 
 async function chooseRival(id, index) {
-  await change("rival", { id, index }, `${id} has other conditions now.`).catch(() => {});
+  await change("rival", { id, index }, `The conditions of ${id} were changed.`).catch(() => {});
 }
 
 function addRule() {
@@ -233,7 +233,7 @@ async function undo() {
 
 async function finish() {
   const open = review.rules.length - reviewed();
-  if (open && !window.confirm(`${open} rules are not reviewed yet. Finish all the same? Everything decided is saved.`)) return;
+  if (open && !window.confirm(`${open} rules are not reviewed yet. Finish anyway? All decisions are saved.`)) return;
   drafts.clear();
   await post("finish", {}).catch(() => {});
   document.body.replaceChildren(el("main", { class: "done" },
@@ -267,7 +267,7 @@ function onKey(event) {
   }
   const arrow = event.key.startsWith("Arrow");
   if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
-  // Arrows scroll as usual unless a rule has the focus; a held key decides nothing twice.
+  // Arrows scroll as usual unless a rule has the focus; a held key acts only once.
   if ((arrow && !event.target.closest("article")) || (event.repeat && !"jk".includes(event.key) && !arrow)) return;
   event.preventDefault();
   KEYS[event.key]();
@@ -296,4 +296,4 @@ $("gate-filter").addEventListener("click", () => { gate = null; render(); });
 $("approve-shown").addEventListener("click", approveShown);
 $("graph-panel").open = window.matchMedia("(min-width: 60rem)").matches;
 
-get("rules").then((content) => { accept(content); render({ focus: true }); }, (error) => tell(error.message));
+get("rules").then((content) => { accept(content); render({ focus: true }); }, (error) => showMessage(error.message));

@@ -1,4 +1,4 @@
-// One rule: its sentence always; counts, patterns, note and buttons where it is the selected one.
+// One rule: its sentence; if selected, also counts, patterns, note and buttons.
 
 import { el, key, number, percent, when } from "./dom.js";
 
@@ -71,7 +71,7 @@ function details(rule, draft, patterns, actions, siblings) {
     history(rule));
 }
 
-// Everything that the gates of this rule decide, at once.
+// Buttons that decide on all rules of this rule's gates at once.
 function together(rule, siblings, actions) {
   const groups = siblings(rule);
   if (!groups.length) return null;
@@ -125,9 +125,9 @@ function reading(rule) {
     lines.push(el("li", {}, `It explains ${percent(rule.coverage)} of the question's blanks.`));
   }
   if (Object.values(rule.counts).includes(null)) {
-    lines.push(el("li", {}, "– : hidden, because few people are in it or in the one beside it."));
+    lines.push(el("li", {}, "– : hidden, because this count or another one in the table is small."));
   }
-  if (rule.universe) lines.push(el("li", {}, `The codebook on who was asked: ${rule.universe}`));
+  if (rule.universe) lines.push(el("li", {}, `Who was asked, according to the codebook: ${rule.universe}`));
   return el("ul", { class: "reading" }, ...lines);
 }
 

@@ -1,8 +1,4 @@
-"""Recognises scales (agreement, frequency, bands of numbers, ...) by the labels of their levels.
-
-Input: labels of the levels in the order of their codes. Output: where each level lies on a scale,
-and whether the codes follow it. The word lists are in ``words``, one TOML file per language.
-"""
+"""Recognise scales (agreement, frequency, bands of numbers, ...) from the labels of levels."""
 
 from tabsoda.schema.scales.recognition import Scale, recognize_scale
 

@@ -1,8 +1,8 @@
-"""Reads labels made of a strength and a quality: "very satisfied", "not too important", "often".
+"""Read labels made of a strength and a quality: "very satisfied", "not too important", "often".
 
 Places run from -6 to 6. A quality has two poles (agree, disagree) or one (important); a strength
-says how far from the middle; negation changes the side. A quality that no word list knows counts
-as well where all labels share it ("very proud", "not at all proud").
+is the distance from the middle; negation changes the side. A quality that is in no word list
+counts, too, if all labels share it ("very proud", "not at all proud").
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ STRENGTHS: dict[str, Place] = {
     "very": Place(4.6, 5.2),
     "extremely": Place(5.3, 6.0),
 }
-# "Not" without a strength, beside "not at all" and "not very".
+# "Not" without a strength, next to "not at all" and "not very".
 _NOT = Place(-4.5, -2.5)
 _BOTTOM = STRENGTHS["not_at_all"]
 # Qualities of one direction: "none" lies below "low", "small" and "mild".
 _FROM_NOTHING = frozenset({"level", "size", "severity"})
-# Steps that stand for themselves: the qualities they belong to, and the place.
+# Steps with a fixed place: the qualities they belong to, and the place.
 STEPS: dict[str, tuple[frozenset[str], Place]] = {
     name: (frozenset(qualities), place)
     for name, qualities, place in (
@@ -72,17 +72,17 @@ STEPS: dict[str, tuple[frozenset[str], Place]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What one label says about one quality.
+    """The reading of one label for one quality.
 
     Attributes
     ----------
     place : Place or None
-        None where the label says nothing about a place.
+        None if the label does not determine a place.
     side : int or None
-        1 or -1 for a pole, 0 for the middle or a step; None where the label gives only a strength,
-        whose side comes from the other labels.
+        1 or -1 for a pole, 0 for the middle or a step; None if the label gives only a strength,
+        whose side is taken from the other labels.
     rest : tuple of str
-        Words that no list knows.
+        Words in no list.
     is_middle : bool
         Whether a word for the middle places it.
     is_unsure : bool
@@ -121,7 +121,7 @@ def read_degrees(
     Yields
     ------
     str
-        The quality, empty for one that no list knows.
+        The quality; empty if it is in no list.
     list of Reading
         One per label.
     """
@@ -135,7 +135,7 @@ def read_degrees(
 
 
 def _qualities(parsed: list[list[Found | str]]) -> list[str]:
-    """Return the qualities that the labels name, those that most name first."""
+    """Return the qualities that the labels name, most frequent first."""
     counts: Counter[str] = Counter()
     for items in parsed:
         named: set[str] = set()
@@ -160,7 +160,7 @@ def _read(items: list[Found | str], quality: str) -> Reading:
         if meaning is None:
             rest += item.words
         elif meaning[-1] == "not_up":
-            # A verb with its negation: other words beside it strengthen that ("hiç katılmıyorum").
+            # A verb with its negation: other words next to it strengthen it ("hiç katılmıyorum").
             meant["poles"].append("up")
             meant["strength"].append("not")
         elif meaning[0] != "filler":
@@ -176,7 +176,7 @@ def _read(items: list[Found | str], quality: str) -> Reading:
         place = _MIDDLE if is_middle or set(strengths) <= {"not"} else Place(-2.4, 2.4)
         return Reading(place, 0, tuple(rest), is_middle)
     if poles:
-        # A step of another quality takes the part of a strength: "always wrong".
+        # A step of another quality acts as a strength: "always wrong".
         size = steps[0] if steps else strength or (Place(0.6, 2.4) if is_middle else _BARE)
         is_up = "up" in poles
         # "No, not at all" is a strong no; "w ogóle nieważne" has its negation in the word.
@@ -188,13 +188,13 @@ def _read(items: list[Found | str], quality: str) -> Reading:
     if is_middle:
         return Reading(_MIDDLE, 0, tuple(rest), is_middle)
     if strengths == ["not"] and not rest:
-        # "I am not (a citizen)" names nothing that it negates.
+        # "I am not (a citizen)": the negated word is not in the label.
         strength = None
     return Reading(strength, None, tuple(rest))
 
 
 def _meaning(found: Found, quality: str) -> tuple[str, ...] | None:
-    """Choose the meaning of a phrase for a quality; None where it has none."""
+    """Choose the meaning of a phrase for a quality; None if it has none."""
     by_section = {meaning[0]: meaning for meaning in found.meanings if meaning[0] != "poles"}
     if ("poles", quality, "up") in found.meanings:
         return ("poles", quality, "up")
@@ -213,12 +213,12 @@ def _meaning(found: Found, quality: str) -> tuple[str, ...] | None:
 
 
 def _is_emphasis(strengths: list[str]) -> bool:
-    """Whether "at all" stands without the negation that it belongs to."""
+    """Whether "at all" occurs without the negation that it belongs to."""
     return "at_all" in strengths and "not" not in strengths
 
 
 def _strength(strengths: list[str]) -> Place | None:
-    """Combine strengths: "not" turns a strength round unless it is a negative one itself."""
+    """Combine strengths: "not" inverts a strength, unless it is itself negative."""
     is_negated = "not" in strengths
     names = [name for name in strengths if name != "not"]
     if not names:
@@ -230,7 +230,7 @@ def _strength(strengths: list[str]) -> Place | None:
 
 
 def _on_one_side(readings: list[Reading], quality: str) -> list[Reading]:
-    """Give labels without a pole the side of the others: "not at all difficult", "somewhat"."""
+    """Assign labels without a pole to the side of the others: "somewhat difficult"."""
     sides = {reading.side for reading in readings if reading.side}
     result = []
     for reading in readings:

@@ -1,4 +1,4 @@
-"""Places levels of education by the words for schools and degrees."""
+"""Order levels of education by the words for schools and degrees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ORDINAL_GRADE = re.compile(r"\d{1,2}(?:st|nd|rd|th|o|e)")
 _COLLEGE = 4.0
 # An incomplete level lies between the one below and itself.
 _INCOMPLETE = 0.55
-# Words of schools only count where some label names one of these.
+# Words for schools only count if some label names one of these.
 _TELLING = frozenset(_LEVELS) - {"none", "professional", "vocational"}
 
 
@@ -42,7 +42,7 @@ def _finder(language: str) -> PhraseFinder:
 
 
 def places_of_education(labels: Sequence[tuple[str, ...]], language: str) -> list[Place | None]:
-    """Place the labels of one column; all None where they do not speak of education.
+    """Place the labels of one column on a scale; all None if they are not about education.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Labels without what does not belong to their meaning: codes written in front, remarks."""
+"""Strip leading codes and remarks from labels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def without_parentheses(label: str) -> str:
 
 
 def without_codes(labels: Sequence[str], codes: Sequence[Code]) -> tuple[str, ...]:
-    """Drop the code in front of each label, where most labels begin with their own code.
+    """Drop the code in front of each label, if most labels begin with their own code.
 
     Examples
     --------

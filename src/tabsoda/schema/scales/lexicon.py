@@ -1,8 +1,4 @@
-"""The word lists of one language, compiled to find phrases in a label.
-
-A phrase is written as people write it; case and accents do not matter. ``*`` at the end of a word
-stands for any ending, ``..`` for up to six words in between ("not .. at all").
-"""
+"""The word lists of one language, compiled to find phrases in a label."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from typing import Any
 from tabsoda.schema.words import words
 
 _GAP = ".."
-# A language is tried if its lists know more than this share of the words that the best one knows.
+# A language is tried if it recognises more than this share of what the best one does.
 _NEARLY_AS_MANY = 0.5
 _GAP_PATTERN = r"((?: \S+){0,6}?)"
 
@@ -31,7 +27,7 @@ class Found:
     meanings : tuple of tuple of str
         The lists it is in, such as ``("poles", "agreement", "up")``; a phrase may be in several.
     words : tuple of str
-        As the label has it.
+        The words as they are in the label.
     """
 
     meanings: tuple[tuple[str, ...], ...]
@@ -39,7 +35,10 @@ class Found:
 
 
 class PhraseFinder:
-    """Finds phrases in a label, the longest first.
+    """Finds phrases in a label, longest first.
+
+    Case and accents do not matter. In a phrase, ``*`` at the end of a word stands for any ending,
+    ``..`` for up to six words in between ("not .. at all").
 
     Parameters
     ----------
@@ -123,7 +122,7 @@ def load_words(language: str) -> Mapping[str, Any]:
 
 @cache
 def _known_words(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the words of all lists, and the beginnings that end in ``*``."""
+    """Return the words of all lists, and the prefixes that end in ``*``."""
     lists = load_words(language)
     exact = {word for text in lists["fillers"] for word in words(text)}
     beginnings: set[str] = set()
@@ -136,7 +135,7 @@ def _known_words(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def likely_languages(labels: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the languages whose lists know about as many words of the labels as any.
+    """Return the languages whose lists recognise about the most words of the labels.
 
     Examples
     --------
@@ -155,7 +154,7 @@ def likely_languages(labels: Sequence[tuple[str, ...]]) -> list[str]:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the languages that there are word lists for, English first."""
+    """Return the languages with word lists, English first."""
     folder = files("tabsoda.schema.scales") / "words"
     found = sorted(p.name.removesuffix(".toml") for p in folder.iterdir() if p.name[2:] == ".toml")
     return ("en", *(language for language in found if language != "en"))

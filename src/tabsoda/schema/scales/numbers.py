@@ -1,7 +1,4 @@
-"""Reads bands of numbers and rates out of labels: "18-29", "Under $10,000", "2-3 times a month".
-
-A band is an interval of numbers, durations in days. A rate is an interval of times per year.
-"""
+"""Read bands of numbers and rates from labels: "18-29", "Under $10,000", "2-3 times a month"."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _DECIMAL = re.compile(r"(?<=\d)[.,](?=\d)")
 _OPEN_ABOVE = re.compile(r"(?<=\d)\s*\+")
 _DIGITS = re.compile(r"(\d+(?:p\d+)?)(k|m|st|nd|rd|th|o|a|e|er|eme|ste|de)?")
 _ORDINAL = ("st", "nd", "rd", "th")
-# Signs as words that no language has.
+# Signs, replaced by words that occur in no language.
 _SIGNS = {"<": " zless ", "≤": " zless ", ">": " zmore ", "≥": " zmore "}
 _BOUND_OF_SIGN = {"zless": "less", "zmore": "more"}
 
@@ -33,11 +30,11 @@ _PER_YEAR = {"day": 365.0, "week": 52.0, "month": 12.0, "year": 1.0}
 _SEVERAL = {"day": Place(2, 20), "week": Place(2, 6), "month": Place(2, 4), "year": Place(2, 11)}
 _VAGUE = {"few": Place(2, 6), "several": Place(3, 9), "many": Place(10, 50)}
 _TIMES = {"thousand": 1e3, "ten_thousand": 1e4, "lakh": 1e5, "million": 1e6}
-# Words that stand for a number, of days where time is meant.
+# Words that stand for a number; for durations, in days.
 _AS_NUMBERS = {"none": 0.0, "never": 0.0, "today": 0.0, "yesterday": 1.0, "life": math.inf}
-# Of the meanings of a phrase, the first counts.
+# If a phrase has several meanings, the first of these counts.
 _PRECEDENCE = ("words", "period", "bounds", "amounts", "almost", "units", "times", "")
-# Frequencies without a number beside rates.
+# Frequencies without a number, as rates.
 _LOOSE_RATES = {
     "less_often": Place(0.001, 0.002),
     "rarely": Place(0.003, 12.0),
@@ -49,7 +46,10 @@ _LOOSE_RATES = {
 
 @dataclass(frozen=True)
 class Amount:
-    """The number or numbers that one label names.
+    """The number or numbers in one label.
+
+    They describe a band, an interval of numbers (durations in days), or a rate, an interval of
+    times per year.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Amount:
         Whether the number comes first or is an ordinal: "2 children", "J - 1st decile", unlike
         "Person 2".
     rest : tuple of str
-        Words that no list knows.
+        Words in no list.
     """
 
     numbers: tuple[tuple[float, str], ...] = ()
@@ -80,7 +80,7 @@ class Amount:
 
     @property
     def is_known(self) -> bool:
-        """Whether the label says how much at all."""
+        """Whether the label gives an amount."""
         return bool(self.numbers or self.word or self.period)
 
     def interval(self, unit: str | None = None) -> Place:
@@ -141,7 +141,7 @@ def number_words(label: str) -> tuple[str, ...]:
 
 
 def _first_of_alternatives(text: str) -> str:
-    """Keep one way of saying it: "$96-$143 weekly/$417-624 monthly"."""
+    """Keep the first of equivalent amounts: "$96-$143 weekly/$417-624 monthly"."""
     parts = text.split("/")
     has_digit = [any(map(str.isdigit, part)) for part in parts]
     return parts[0] if sum(has_digit) > 1 and has_digit[0] else text
@@ -186,7 +186,7 @@ def _amount(items: list[Found | str]) -> Amount:
         elif group == "almost":
             is_almost = True
         elif group == "amounts":
-            # "No police here, or they would never come": "never" says more than "no".
+            # "No police here, or they would never come": "never" is more specific than "no".
             word = key if key == "never" else word or key
     bound = bounds[0] if bounds else ""
     if not numbers and not word and bound and lone_unit:
@@ -196,7 +196,7 @@ def _amount(items: list[Found | str]) -> Amount:
 
 
 def _multiplied(numbers: list[tuple[float, str]], times: float) -> list[tuple[float, str]]:
-    """Multiply the last number, and those before it that leave their own multiple out."""
+    """Multiply the last number, and those before it without a multiplier of their own."""
     if not numbers:
         return [(times, "")]
     last = numbers[-1][0]
@@ -204,7 +204,7 @@ def _multiplied(numbers: list[tuple[float, str]], times: float) -> list[tuple[fl
 
 
 def places_of_bands(amounts: Sequence[Amount], *, in_order: bool) -> list[Place | None]:
-    """Place bands of numbers; ``in_order`` says that they come in the order of their codes."""
+    """Place bands of numbers; ``in_order`` if they are given in the order of their codes."""
     # "Less than a year" is less than one.
     amounts = [
         replace(amount, numbers=((1.0, amount.period),))

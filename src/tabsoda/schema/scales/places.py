@@ -1,4 +1,4 @@
-"""Where labels lie on a scale, as intervals: what is certain about their order and what is not."""
+"""The position of labels on a scale, as intervals, and what they imply about their order."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-# Share of pairs whose order must be certain before an order of codes counts as confirmed.
+# Share of pairs whose order must be certain for an order of codes to be confirmed.
 _CERTAIN_PAIRS = 0.6
 
 
 @dataclass(frozen=True)
 class Place:
-    """An interval that holds the place of a label: "fairly good" is somewhere around "good".
+    """An interval that contains the position of a label: "fairly good" is near "good".
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Place:
 
 
 def span(places: Sequence[Place]) -> Place:
-    """Return the smallest interval that holds all places."""
+    """Return the smallest interval that contains all places."""
     return Place(min(place.low for place in places), max(place.high for place in places))
 
 

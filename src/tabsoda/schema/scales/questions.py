@@ -1,4 +1,4 @@
-"""What a question asks for, by its words: a count, a rating or one of a list."""
+"""Read from a question's text what it asks for: a count, a rating or one of a list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from tabsoda.schema.scales.lexicon import Found, PhraseFinder, languages, load_words, phrases_of
 from tabsoda.schema.words import words
 
-# Nouns such as "age" ask for a number where they are nearly all that a label says.
+# Nouns such as "age" ask for a number if the label contains little else.
 _SHORT = 4
 _NAME_PART = re.compile(r"[^\W\d_]+")
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")

@@ -1,4 +1,4 @@
-"""Decides whether labels form a scale, and in which order, in any language there are lists for."""
+"""Decide whether labels form a scale, and in which order."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tabsoda.schema.words import words
 
 _MIN_LEVELS = 3
 _NUMBERED = re.compile(r"(\d{1,2})(?:\s*[-–—:=.)]+\s*(\D.*))?")
-# Share of the levels that must have a place before labels count as a scale at all.
+# Share of the levels that must have a place for labels to count as a scale.
 _MIN_PLACED = 0.6
 # Unknown words that a label for the middle may have: "about the same as it was".
 _WORDS_BESIDE_MIDDLE = 4
-# Words that begin with the same letters are taken for forms of one word.
+# Words that begin with this many equal letters are taken as forms of one word.
 _STEM = 5
 _BARE = Place(2.5, 4.5)
 _MIDDLE = Place(0, 0)
@@ -45,15 +45,15 @@ class Scale:
     language : str
         Two letters.
     order : tuple of int or None
-        Positions of the levels from one end to the other; None where that is not clear.
+        Positions of the levels from one end to the other; None if unclear.
     follows_codes : bool
         Whether the order is that in which the labels were given.
     contradicts_codes : bool
         Whether known places go up and down in the order of the codes.
     is_certain : bool
-        Whether every word is known and every level has its place.
+        Whether every word is known and every level has a place.
     unsure : tuple of int
-        Positions of answers like "no opinion" that are no step of the scale.
+        Positions of answers like "no opinion" that are not a step of the scale.
     unplaced : tuple of int
         Positions of levels whose place is not known.
     """
@@ -93,8 +93,8 @@ def recognize_scale(labels: tuple[str, ...], *, in_order: bool = True) -> Scale 
     labels : tuple of str
         One per level, in the order of their codes.
     in_order : bool
-        Whether the codes are numbers, so that their order may be that of the scale. Otherwise
-        an order is given only where each level's place is certain.
+        Whether the codes are numbers, so that their order may be that of the scale. Otherwise an
+        order is returned only if each level's place is certain.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def recognize_scale(labels: tuple[str, ...], *, in_order: bool = True) -> Scale 
 
 
 def _numbered_steps(labels: tuple[str, ...]) -> Scale | None:
-    """Read steps that carry their number, with words at some: "1 - Strongly agree", "2", "3"."""
+    """Read numbered steps, some with words: "1 - Strongly agree", "2", "3"."""
     found = [_NUMBERED.fullmatch(label.strip()) for label in labels]
     matches = [match for match in found if match is not None]
     if len(matches) < len(labels):
@@ -191,7 +191,7 @@ def _of_degrees(labels: list[tuple[str, ...]], language: str) -> Iterator[_Candi
 
 
 def _of_unknown_quality(readings: list[Reading], language: str) -> Iterator[_Candidate]:
-    """Strengths of a quality that no list knows, the same in all labels or one of two."""
+    """Read strengths of a quality in no list, the same in all labels or one of two."""
     stems = _stems([reading.rest for reading in readings if not reading.is_unsure])
     if len(stems) > 2:
         return
@@ -212,7 +212,7 @@ def _of_unknown_quality(readings: list[Reading], language: str) -> Iterator[_Can
 
 
 def _stems(rests: Sequence[tuple[str, ...]]) -> list[set[str]]:
-    """Return the sets of unknown words that name the quality; words common to two join them."""
+    """Return the sets of unknown words that name the quality; sets with common words merge."""
     stems: list[set[str]] = []
     for rest in rests:
         words_of_label = set(rest)
@@ -225,7 +225,7 @@ def _stems(rests: Sequence[tuple[str, ...]]) -> list[set[str]]:
 
 
 def _share_words(rests: Sequence[tuple[str, ...]]) -> list[bool]:
-    """Whether the unknown words of each label are those of most others, and so tell nothing."""
+    """Whether most labels share the same unknown words, which are then uninformative."""
     filled = [{word[:_STEM] for word in rest} for rest in rests if rest]
     counts = Counter(word for rest in filled for word in rest)
     needed = max(2, len(filled) / 2)
@@ -271,7 +271,7 @@ def _order(
     """Return the order of the levels, None if not clear, and whether it is that of the codes."""
     known = [place for place in places if place is not None]
     enough = len({(p.low, p.high) for p in known}) >= _MIN_LEVELS - (len(places) - len(known))
-    # A level of unknown place may lie between others, not at an end: it may be no step at all.
+    # A level of unknown place may be between others, but not at an end: it may not be a step.
     ends_known = places[0] is not None and places[-1] is not None
     if in_order and ends_known and enough and is_confirmed(places):
         return tuple(range(len(places))), True
@@ -279,7 +279,7 @@ def _order(
 
 
 def _parts_the_sides(places: Sequence[Place | None], position: int) -> bool:
-    """Whether all places before lie on one side of zero and all after on the other."""
+    """Whether all places before are on one side of zero and all after on the other."""
     before = {_side(place) for place in places[:position] if place is not None}
     after = {_side(place) for place in places[position + 1 :] if place is not None}
     return (before, after) in (({1}, {-1}), ({-1}, {1}))

@@ -1,6 +1,6 @@
-"""Measure the tree experts against per-column boosting, which they replace in the engine.
+"""Measure the default engine's trees against the baseline of one boosted model per column.
 
-    python benchmarks/experts/run.py TABLES RESULTS
+    python benchmarks/trees/run.py TABLES RESULTS [REPLICATIONS]
 
 TABLES is the folder of packed tables that ``benchmarks/imputation/pack.py`` writes (4,000 rows,
 up to 40 questions); RESULTS a JSON file. 30 % of the answers are hidden at random given others
@@ -29,7 +29,8 @@ from tabsoda.bench.methods.boosting import Boosting
 from tabsoda.bench.methods.contract import Estimates, SkipView
 from tabsoda.bench.methods.point_estimates import estimates_from
 from tabsoda.bench.metrics.imputation_metrics import compare, groups_of
-from tabsoda.experts import TreeExperts, TreeExpertSettings
+from tabsoda.engine.trees.settings import TreeSettings
+from tabsoda.engine.trees.tree_models import TreeModels
 from tabsoda.table import CodedTable
 
 SURVEYS = ("nsfg2006_2010_male", "nyts2019_products", "nhanes2015_16")
@@ -50,15 +51,14 @@ def by_boosting(seen: CodedTable) -> tuple[Estimates, dict[str, float]]:
     return estimates, {"seconds": time.process_time() - start}
 
 
-def by_experts(level: str) -> Callable[[CodedTable], tuple[Estimates, dict[str, float]]]:
+def by_trees(effort: str) -> Callable[[CodedTable], tuple[Estimates, dict[str, float]]]:
     def impute(seen: CodedTable) -> tuple[Estimates, dict[str, float]]:
         start = time.process_time()
-        settings = TreeExpertSettings.named(level)
-        experts = TreeExperts.fit(seen, seen.states.answered, settings, 1)
+        models = TreeModels.fit(seen, seen.states.answered, TreeSettings.named(effort), 1)
         fitted = time.process_time()
-        answers = experts.predict(seen, np.arange(seen.shape[0]))
+        answers = models.predict(seen, np.arange(seen.shape[0]))
         done = time.process_time()
-        arrays, _ = experts.to_state()
+        arrays, _ = models.to_state()
         costs = {
             "seconds": done - start,
             "fit_seconds": fitted - start,
@@ -72,8 +72,8 @@ def by_experts(level: str) -> Callable[[CodedTable], tuple[Estimates, dict[str, 
 
 METHODS = {
     "boosting baseline": by_boosting,
-    "experts quick": by_experts("quick"),
-    "experts full": by_experts("full"),
+    "trees quick": by_trees("quick"),
+    "trees full": by_trees("full"),
 }
 
 

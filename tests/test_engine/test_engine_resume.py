@@ -1,0 +1,174 @@
+"""An interrupted fit goes on after its network; the checkpoint of another fit is not used."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tabsoda.engine import checkpoint as checkpoints
+from tabsoda.engine import fit
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.schema import ColumnKind
+from tabsoda.table import CodedTable
+
+OTHER_RUN, UNREADABLE = "network_of_other_run_not_used", "unreadable_network_not_used"
+RESUMED = "training_resumed_after_network"
+
+
+class InterruptedRunError(Exception):
+    """What a test raises in the middle of a run."""
+
+
+def kinds(engine):
+    return [event.kind for event in engine.events]
+
+
+def without_seconds(history):
+    return [{k: v for k, v in entry.items() if not k.endswith("_seconds")} for entry in history]
+
+
+def fit_until(what_stops, table, settings, folder):
+    """Fit, and be interrupted as soon as a stage reports its progress."""
+
+    def progress(done, total, what):
+        if what == what_stops:
+            raise InterruptedRunError
+
+    with pytest.raises(InterruptedRunError):
+        DefaultEngine.fit(
+            table, settings, seed=1, device="cpu", checkpoint=folder, progress=progress
+        )
+
+
+@pytest.mark.parametrize(
+    ("quality", "changes"),
+    [
+        ("balanced", {}),
+        ("balanced", {"network": {"members": 3}}),
+        pytest.param("best", {"network": {"members": 3}}, marks=pytest.mark.slow),
+    ],
+)
+def test_a_resumed_fit_equals_an_uninterrupted_one(
+    quality, changes, mixed_table, quick_settings, tmp_path, differing, same_cells
+):
+    table, settings = mixed_table(), quick_settings(quality, **changes)
+    whole = DefaultEngine.fit(table, settings, seed=1, device="cpu")
+    fit_until("trees", table, settings, tmp_path)
+    seen = []
+    resumed = DefaultEngine.fit(
+        table,
+        settings,
+        seed=1,
+        device="cpu",
+        checkpoint=tmp_path,
+        progress=lambda done, total, what: seen.append(what),
+    )
+    assert "training the network" not in seen
+    assert differing(whole, resumed) == set()
+    assert without_seconds(whole.history) == without_seconds(resumed.history)
+    assert same_cells(whole.impute(table, 3), resumed.impute(table, 3))
+    assert kinds(resumed).count(RESUMED) == 1
+    assert [kind for kind in kinds(resumed) if kind != RESUMED] == kinds(whole)
+    assert resumed.fingerprint() == whole.fingerprint()
+
+
+def test_a_training_that_was_interrupted_starts_again(
+    mixed_table, quick_settings, tmp_path, differing
+):
+    table, settings = mixed_table(), quick_settings()
+    fit_until("training the network", table, settings, tmp_path)
+    again = DefaultEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    assert RESUMED not in kinds(again)
+    assert differing(DefaultEngine.fit(table, settings, seed=1, device="cpu"), again) == set()
+
+
+def test_a_finished_training_is_not_repeated(
+    mixed_table, quick_settings, tmp_path, differing, monkeypatch
+):
+    table, settings = mixed_table(), quick_settings()
+    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
+    first = DefaultEngine.fit(table, settings, **options)
+
+    def refuse(*arguments):
+        raise AssertionError("the network was trained again")
+
+    monkeypatch.setattr(fit.Network, "fit", refuse)
+    again = DefaultEngine.fit(table, settings, **options)
+    assert differing(first, again) == set()
+    assert first.history == again.history
+    # A reordered table is the same run.
+    reordered = DefaultEngine.fit(table.rows(np.arange(120)[::-1]), settings, **options)
+    assert differing(first, reordered) == set()
+
+
+def other_answer(table):
+    values = table.values.copy()
+    values[np.flatnonzero(table.states.answered[:, 1])[0], 1] += 1
+    return CodedTable(table.columns, values, table.states)
+
+
+def other_kind(table):
+    columns = tuple(
+        replace(c, kind=ColumnKind.NOMINAL) if c.name == "likes" else c for c in table.columns
+    )
+    return CodedTable(columns, table.values, table.states)
+
+
+@pytest.mark.parametrize("change", ["answer", "kind", "settings", "seed", "weights"])
+def test_the_checkpoint_of_another_run_is_not_used(
+    change, mixed_table, quick_settings, tmp_path, differing
+):
+    table, settings = mixed_table(), quick_settings()
+    DefaultEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
+    weights, seed = None, 1
+    if change == "answer":
+        table = other_answer(table)
+    elif change == "kind":
+        table = other_kind(table)
+    elif change == "settings":
+        settings = quick_settings(loss={"bins": 0.7})
+    elif change == "seed":
+        seed = 2
+    else:
+        weights = np.linspace(1, 2, 120)
+    options = {"seed": seed, "device": "cpu", "row_weights": weights}
+    anew = DefaultEngine.fit(table, settings, **options, checkpoint=tmp_path)
+    assert OTHER_RUN in kinds(anew)
+    assert RESUMED not in kinds(anew)
+    assert differing(anew, DefaultEngine.fit(table, settings, **options)) == set()
+
+
+@pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
+def test_half_a_checkpoint_is_not_used(kept, mixed_table, quick_settings, tmp_path, differing):
+    table, settings = mixed_table(), quick_settings()
+    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
+    first = DefaultEngine.fit(table, settings, **options)
+    path = tmp_path / "network.safetensors"
+    content = path.read_bytes()
+    path.write_bytes(content[: kept if kept > 1 or kept == 0 else int(kept * len(content))])
+    anew = DefaultEngine.fit(table, settings, **options)
+    assert UNREADABLE in kinds(anew)
+    assert differing(first, anew) == set()
+    # What was written instead is whole.
+    assert RESUMED in kinds(DefaultEngine.fit(table, settings, **options))
+
+
+def test_a_failed_write_leaves_the_checkpoint_of_before(
+    mixed_table, quick_settings, tmp_path, monkeypatch
+):
+    table, settings = mixed_table(), quick_settings()
+    options = {"device": "cpu", "checkpoint": tmp_path}
+    DefaultEngine.fit(table, settings, seed=1, **options)
+    write = checkpoints.save_file
+
+    def full_disk(arrays, path, metadata):
+        write(arrays, path, metadata=metadata)
+        path.write_bytes(path.read_bytes()[:1000])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "save_file", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        DefaultEngine.fit(table, settings, seed=2, **options)
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["network.safetensors"]
+    assert RESUMED in kinds(DefaultEngine.fit(table, settings, seed=1, **options))
