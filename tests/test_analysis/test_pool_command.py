@@ -16,8 +16,6 @@ from tabsoda.analysis import (
     pooled_table,
 )
 from tabsoda.cli.main import main
-from tabsoda.results.record import RECORD_FORMAT, write_record
-from tabsoda.results.result_folder import MANIFEST, RECORD
 
 
 @pytest.fixture(scope="session")
@@ -26,10 +24,7 @@ def folder(result, tmp_path_factory):
     blank = pl.when(pl.int_range(pl.len()) < 6).then(None).otherwise(pl.col("weight"))
     survey = replace(result.survey, frame=result.survey.frame.with_columns(weight=blank))
     path = tmp_path_factory.mktemp("pool") / "out"
-    (path / RECORD).mkdir(parents=True)
-    write_record(replace(result, survey=survey), path / RECORD)
-    manifest = {"format": RECORD_FORMAT, "options": {}, "seconds": 1.0, "outputs_sha256": {}}
-    (path / MANIFEST).write_text(json.dumps(manifest))
+    replace(result, survey=survey).save(path)
     return path
 
 

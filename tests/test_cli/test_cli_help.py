@@ -5,10 +5,12 @@ import subprocess
 import sys
 from importlib import import_module
 from inspect import getdoc
+from typing import get_args, get_type_hints
 
 import pytest
 
 from tabsoda.cli.main import app, main
+from tabsoda.engine.presets import QUALITIES
 
 VERBS = [name for name in app if not name.startswith("-")]
 
@@ -37,6 +39,18 @@ def test_help_is_the_whole_docstring(verb: str, capsys: pytest.CaptureFixture[st
     assert max(map(len, shown.splitlines())) <= 80
     assert "False]" not in shown
     assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [("impute", "impute"), ("diagnose", "diagnose"), ("torchrun", "fit_together")],
+)
+def test_commands_take_the_qualities_of_the_engine(module: str, command: str) -> None:
+    function = getattr(import_module(f"tabsoda.cli.{module}"), command)
+    hint = get_type_hints(function)["quality"]
+    named = {name for part in (hint, *get_args(hint)) for name in get_args(part)}
+    assert {name for name in named if isinstance(name, str)} == set(QUALITIES)
+    assert "tiny is for tests and first tries" in _words(getdoc(function) or "")
 
 
 def test_patterns_keep_their_asterisks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from tabsoda.em import loop, training_batch
-from tabsoda.em.model import Model
-from tabsoda.em.working_table import WorkingTable
-from tabsoda.encoding.answer_codec import AnswerCodec
-from tabsoda.encoding.table_codec import TableCodec
-from tabsoda.settings import Settings
 
 from tabsoda._internal.randomness import row_keys, stream_key
+from tabsoda.engine.network import training as network_training
+from tabsoda.engine.network.data import TrainingData
+from tabsoda.engine.network.network import Network
+from tabsoda.engine.presets import QUALITIES
+from tabsoda.engine.settings import EngineSettings
+from tabsoda.engine.training_table import TrainingTable
 from tabsoda.events import EventLog
 from tabsoda.paper import em as paper_em
 from tabsoda.paper import training_batch as paper_batch
-from tabsoda.paper.codec import TableCodec as PaperCodec
-from tabsoda.paper.model import Model as PaperModel
+from tabsoda.paper.codec import TableCodec
+from tabsoda.paper.model import Model
 from tabsoda.paper.settings import PaperSettings
-from tabsoda.paper.working_table import WorkingTable as PaperTable
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.layers import seed_dropout
@@ -26,7 +26,7 @@ from tabsoda.torch_runtime.optimizer_steps import OptimizerSteps
 
 N_ROWS = 256
 # Which quality or preset has which network; both conditionings of the paper are among them.
-QUALITIES = {"embedding": "balanced", "tokens": "best"}
+DEFAULT = {"embedding": "balanced", "tokens": "best"}
 PAPER = {"mlp": "small", "noisy mlp": "path"}
 
 
@@ -62,42 +62,49 @@ def survey(n_rows: int = N_ROWS, seed: int = 0) -> CodedTable:
     return CodedTable.from_values(columns, values, skipped)
 
 
-def settings_of(network: str, /, **changes: dict) -> Settings | PaperSettings:
-    """Return small settings of a network, without dropout and without what needs scikit-learn."""
-    small = {
-        "backbone": {"width": 32, "dropout": 0.0},
-        "training": {"learning_rate": 1e-3, "batch_size": N_ROWS // 4},
-        "sampler": {"steps": 8},
-    }
+def settings_of(
+    network: str, /, dropout: float = 0.0, **changes: dict
+) -> EngineSettings | PaperSettings:
+    """Return small settings of a network; those of the default engine train it alone."""
+    training = {"learning_rate": 1e-3, "batch_size": N_ROWS // 4}
     if network in PAPER:
-        settings = PaperSettings.preset(PAPER[network]).replace(**small)
-    else:
-        settings = Settings.preset(QUALITIES[network]).replace(
-            **small | {"sampler": {"steps": 8, "draws": "sequential"}},
-            experts={"trees": "none"},
-            regressions={"sets": 0, "point_sets": 0},
+        settings = PaperSettings.preset(PAPER[network]).replace(
+            backbone={"width": 32, "dropout": dropout}, training=training, sampler={"steps": 8}
         )
-    return settings.replace(**changes).resolve(8, 2)
+        return settings.replace(**changes).resolve(8, 2)
+    settings = EngineSettings().replace(**QUALITIES[DEFAULT[network]])
+    settings = settings.replace(
+        network={"width": 32, "dropout": dropout},
+        training=training,
+        trees={"effort": "none"},
+        regressions={"sets": 0, "point_sets": 0},
+        draws={"method": "sequential"},
+    )
+    return settings.replace(**changes)
 
 
-def untrained(settings: Settings | PaperSettings, device: str, seed: int = 1) -> tuple:
-    """Return a model before its first step, and its table."""
+def untrained_model(
+    settings: PaperSettings, device: str, seed: int = 1
+) -> tuple[Model, WorkingTable]:
+    """Return a model of the paper before its first step, and its table."""
     table, place = survey(), torch.device(device)
     keys = row_keys(table.values, table.states.states)
-    if isinstance(settings, PaperSettings):
-        codec = PaperCodec.fit(table, table.states.answered, settings.encoding, EventLog())
-        model = PaperModel.start(codec, settings, seed, place)
-        return model, PaperTable.build(table, codec, keys, place)
     codec = TableCodec.fit(table, table.states.answered, settings.encoding, EventLog())
-    answers = AnswerCodec.fit(table, table.states.answered, codec)
-    model = Model.start(codec, settings, seed, place, answers)
-    return model, WorkingTable.build(table, codec, keys, place, bins=answers.bins)
+    model = Model.start(codec, settings, seed, place)
+    return model, WorkingTable.build(table, codec, keys, place)
 
 
-def first_targets(model: Model | PaperModel, data: WorkingTable | PaperTable):
+def first_targets(model: Model, data: WorkingTable):
     """Return what the first round trains on; the model gets its standardiser."""
-    module = paper_em if isinstance(model, PaperModel) else loop
-    return module._round_targets(model, data, module.initial_state(model, data), 1, EventLog())
+    return paper_em._round_targets(model, data, paper_em.initial_state(model, data), 1, EventLog())
+
+
+def untrained_network(
+    settings: EngineSettings, device: str, seed: int = 1
+) -> tuple[Network, TrainingTable]:
+    """Return a network of the default engine before its first step, and its table."""
+    training = TrainingTable.build(survey(), 0.0, seed, EventLog())
+    return Network.untrained(training.codec, settings, seed, torch.device(device)), training
 
 
 class EagerSteps(OptimizerSteps):
@@ -111,7 +118,7 @@ class CapturedSteps(OptimizerSteps):
     """Captures a step as it is, without compiling it."""
 
     def _capture(self, ways):
-        super()._capture(ways[1:])
+        super()._capture([way for way in ways if way[0] == "captured"])
 
 
 class Float32Steps:
@@ -133,33 +140,62 @@ class CompiledFloat32Steps(Float32Steps, OptimizerSteps):
 
 
 class Training:
-    """A model in training: its steps, and batches that depend on the epoch alone."""
+    """A network in training: its steps, and batches that depend on the epoch alone."""
 
-    def __init__(self, kind: type[OptimizerSteps], settings: Settings, device: str = "cuda"):
-        self.model, data = untrained(settings, device)
+    def __init__(
+        self,
+        kind: type[OptimizerSteps],
+        settings: EngineSettings | PaperSettings,
+        device: str = "cuda",
+    ):
+        if isinstance(settings, PaperSettings):
+            self._start_paper(settings, device)
+        else:
+            self._start_default(settings, device)
         self.events = EventLog()
-        targets = first_targets(self.model, data)
-        batch = paper_batch if isinstance(settings, PaperSettings) else training_batch
-        self.noise_uses = batch.NOISE_USES
-        self.batch_size, self.n_steps = data.n_rows // 4, 4
-        generator = torch.Generator(device=device).manual_seed(5)
-        seed_dropout(self.model.denoiser, generator)
-        self.model.denoiser.train()
-        model = self.model
+        self.batch_size, self.n_steps = N_ROWS // 4, 4
+        seed_dropout(self.network, torch.Generator(device=device).manual_seed(5))
+        self.network.train()
         self.steps = kind(
-            model.denoiser,
-            model.device,
-            lambda rows, keys: batch.batch_loss(model, data, targets, rows, keys).total,
-            lambda rows, keys: batch.compiled_batch_loss()(model, data, targets, rows, keys).total,
+            self.network,
+            torch.device(device),
+            self.loss_of,
+            self.fused_loss_of,
             batch_size=self.batch_size,
             n_keys=len(self.noise_uses),
             steps_per_epoch=self.n_steps,
             learning_rate=settings.training.learning_rate,
             weight_decay=getattr(settings.training, "weight_decay", 0.0),
-            averages=settings.training.average_decay > 0,
+            averages=True,
             events=self.events,
         )
         self.start = self.weights()
+
+    def _start_paper(self, settings: PaperSettings, device: str) -> None:
+        model, data = untrained_model(settings, device)
+        targets = first_targets(model, data)
+        self.network, self.noise_uses = model.denoiser, paper_batch.NOISE_USES
+
+        def loss_of(rows, keys):
+            return paper_batch.batch_loss(model, data, targets, rows, keys).total
+
+        def fused_loss_of(rows, keys):
+            return paper_batch.compiled_batch_loss()(model, data, targets, rows, keys).total
+
+        self.loss_of, self.fused_loss_of = loss_of, fused_loss_of
+
+    def _start_default(self, settings: EngineSettings, device: str) -> None:
+        network, training = untrained_network(settings, device)
+        data, member = TrainingData.of(training, network.device), network.members[0]
+        self.network, self.noise_uses = member, network_training.NOISE_USES
+
+        def loss_of(rows, keys):
+            return network_training.batch_loss(
+                member, network.heads, data, rows, keys, settings.loss
+            )
+
+        # Its trainings are too short to compile a step.
+        self.loss_of, self.fused_loss_of = loss_of, None
 
     def epoch(self, number: int, new_share: float = 0.1) -> float:
         """Take the steps of an epoch and return their mean loss."""
@@ -173,7 +209,7 @@ class Training:
 
     def weights(self) -> torch.Tensor:
         """Return all weights in one vector, on the CPU."""
-        return torch.cat([p.detach().ravel().cpu() for p in self.model.denoiser.parameters()])
+        return torch.cat([p.detach().ravel().cpu() for p in self.network.parameters()])
 
     def averaged(self) -> torch.Tensor:
         """Return the averaged weights in one vector, on the CPU."""

@@ -1,34 +1,53 @@
 """On a GPU the sampler, the heads and the draws give what they give on a CPU."""
 
-import importlib.util
-
 import numpy as np
 import torch
-from cuda_parts import first_targets, settings_of, survey, untrained
+from cuda_parts import first_targets, settings_of, survey, untrained_model, untrained_network
 from marks import cases, cuda
-from tabsoda.em.answering import answers_of
-from tabsoda.em.engine import Engine
-from tabsoda.em.refitting import redraw
-from tabsoda.em.sequential_draws import draw_values
 
+from tabsoda._internal.randomness import row_keys
+from tabsoda.engine.draws import Drawer
+from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.network.data import NetworkInput
+from tabsoda.engine.regressions.chained_regressions import ChainedRegressions
 from tabsoda.events import EventLog
 from tabsoda.paper.denoiser import sampling_copy
 from tabsoda.paper.reverse_process import ReverseProcess
 from tabsoda.paper.reverse_sampler import SampledRows
 
-PAPER = cases("backbone", ["mlp", "noisy mlp"])
-HEADS = cases("backbone", ["embedding", "tokens"])
+PAPER = cases("network", ["mlp", "noisy mlp"])
+DEFAULT = cases("network", ["embedding", "tokens"])
 
 
-def standardized(backbone, device):
-    """Return a model whose answers differ between rows, and its table."""
-    model, data = untrained(settings_of(backbone), device)
+def standardized(network, device):
+    """Return a model of the paper whose draws differ between rows, and its table."""
+    model, data = untrained_model(settings_of(network), device)
     first_targets(model, data)
-    with torch.no_grad():
-        for parameter in model.denoiser.parameters():
-            parameter.mul_(2.0)
-    model.denoiser.eval()
+    strengthen(model.denoiser)
     return model, data
+
+
+@torch.no_grad()
+def strengthen(network):
+    """Let an untrained network give different rows different answers."""
+    for parameter in network.parameters():
+        parameter.mul_(2.0)
+    network.eval()
+
+
+def drawer_of(network, device, regressions=None):
+    """Return what draws with an untrained network of the default engine."""
+    settings = settings_of(network)
+    untrained, _ = untrained_network(settings, device)
+    strengthen(untrained.members[0])
+    return Drawer(untrained, regressions, settings, 1)
+
+
+def open_rows():
+    """Return the rows of the survey that miss something, and their keys."""
+    table = survey()
+    rows = np.flatnonzero(table.states.missing.any(axis=1))
+    return table.rows(rows), row_keys(table.values, table.states.states)[rows]
 
 
 def rows_of(model, data):
@@ -39,8 +58,8 @@ def rows_of(model, data):
 @cuda
 @PAPER
 @cases("way", ["captured", "compiled"])
-def test_the_sampler_draws_the_same_however_its_steps_run(way, backbone):
-    model, data = standardized(backbone, "cuda")
+def test_the_sampler_draws_the_same_however_its_steps_run(way, network):
+    model, data = standardized(network, "cuda")
     settings = model.settings
     denoiser = sampling_copy(model.denoiser)
     rows = rows_of(model, data)
@@ -65,10 +84,10 @@ def test_the_sampler_draws_the_same_however_its_steps_run(way, backbone):
 
 @cuda
 @PAPER
-def test_the_sampler_draws_on_a_gpu_what_it_draws_on_a_cpu(backbone):
+def test_the_sampler_draws_on_a_gpu_what_it_draws_on_a_cpu(network):
     draws = []
     for device in ("cpu", "cuda"):
-        model, data = standardized(backbone, device)
+        model, data = standardized(network, device)
         process = ReverseProcess(
             sampling_copy(model.denoiser),
             model.settings.sampler,
@@ -79,68 +98,63 @@ def test_the_sampler_draws_on_a_gpu_what_it_draws_on_a_cpu(backbone):
 
 
 @cuda
-@HEADS
-def test_the_heads_say_the_same_on_both_devices(backbone):
+@DEFAULT
+def test_the_heads_say_the_same_on_both_devices(network):
     said = []
     for device in ("cpu", "cuda"):
-        model, data = standardized(backbone, device)
-        rows = data.incomplete_rows()
-        said.append([part.cpu() for part in answers_of(model, data, rows)])
+        untrained = drawer_of(network, device).network
+        inputs = NetworkInput.of(survey(), untrained.codec, untrained.device)
+        said.append([part.cpu() for part in untrained.mean_answers(inputs)])
     for one, other in zip(*said, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+    assert float(said[0][1].std()) > 0.01
+
+
+def share_of_equal_draws(one, other):
+    known = ~np.isnan(one)
+    assert np.array_equal(known, ~np.isnan(other))
+    return (one[known] == other[known]).mean()
 
 
 @cuda
-@HEADS
-def test_draws_are_the_same_on_both_devices(backbone):
-    drawn = []
-    for device in ("cpu", "cuda"):
-        model, data = standardized(backbone, device)
-        drawn.append(torch.from_numpy(draw_values(model, data, data.incomplete_rows(), 1)))
-    known = ~drawn[0].isnan()
-    assert torch.equal(known, ~drawn[1].isnan())
+@DEFAULT
+def test_draws_are_the_same_on_both_devices(network):
+    table, keys = open_rows()
+    drawn = [drawer_of(network, device).draw(table, keys, 1) for device in ("cpu", "cuda")]
     # A uniform that lies on a boundary up to rounding may fall to either side.
-    same = (drawn[0][known] == drawn[1][known]).double().mean()
-    assert float(same) > 0.98, float(same)
+    same = share_of_equal_draws(*drawn)
+    assert same > 0.98, same
 
 
 @cuda
 def test_regressions_draw_the_same_on_both_devices():
-    if importlib.util.find_spec("sklearn") is None:
-        # Regressions need it, and the machine may have little more than torch.
-        return
-    from tabsoda.regressions import ChainedRegressions
-
-    table = survey()
-    model, data = standardized("embedding", "cpu")
-    rows = data.incomplete_rows()
-    drawn = draw_values(model, data, rows, 1)
-    filled = table.values.copy()
-    filled[rows.numpy()] = np.where(np.isnan(drawn), filled[rows.numpy()], drawn)
+    table, keys = open_rows()
+    drawn = drawer_of("embedding", "cpu").draw(table, keys, 1)
+    filled = np.where(np.isnan(drawn), table.values, drawn)
     nothing = np.zeros((8, 8), dtype=bool)
     regressions = ChainedRegressions.fit(
         table, filled, list(range(8)), nothing, n_sets=1, rounds=1, max_questions=8, seed=1
     )
-    redrawn = []
-    for device in ("cpu", "cuda"):
-        model, data = standardized("embedding", device)
-        rows = data.incomplete_rows()
-        redrawn.append(redraw(model, regressions, table, data, rows, 1, drawn))
-    assert np.array_equal(*redrawn, equal_nan=True)
+    redrawn = [
+        drawer_of("embedding", device, regressions).draw(table, keys, 1)
+        for device in ("cpu", "cuda")
+    ]
+    same = share_of_equal_draws(*redrawn)
+    assert same > 0.95, same
     assert not np.array_equal(redrawn[0], drawn, equal_nan=True)
 
 
-FIT = {"training": {"max_steps": 120, "min_epoch_steps": 20}, "noise": {"top_share": 0.75}}
+FIT = {"training": {"max_steps": 120, "epoch_steps": 20}}
 
 
 @cuda
-@HEADS
-def test_a_fit_on_a_gpu_is_near_one_on_a_cpu(backbone):
+@DEFAULT
+def test_a_fit_on_a_gpu_is_near_one_on_a_cpu(network):
     table = survey()
-    settings = settings_of(backbone, **FIT)
-    engines = [Engine.fit(table, settings, seed=1, device=d) for d in ("cpu", "cuda")]
+    settings = settings_of(network, **FIT)
+    engines = [DefaultEngine.fit(table, settings, seed=1, device=d) for d in ("cpu", "cuda")]
     losses = [engine.history[0]["loss"] for engine in engines]
-    # The same batches, hidden cells and noise; bfloat16 on one side.
+    # The same batches and hidden cells; bfloat16 on one side.
     assert abs(losses[0] - losses[1]) < 0.03 * losses[0], losses
     said = [engine.level_probabilities(table) for engine in engines]
     gaps = []
@@ -156,21 +170,21 @@ def test_a_fit_on_a_gpu_is_near_one_on_a_cpu(backbone):
 
 
 @cuda
-@HEADS
-def test_members_and_fresh_starts_leave_everything_on_the_device(backbone):
+@DEFAULT
+def test_members_leave_everything_on_the_device(network):
     settings = settings_of(
-        backbone,
-        training={"max_steps": 8, "min_epoch_steps": 4, "warm_start": False},
-        em={"rounds": 2},
-        backbone={"members": 3, "bootstrap": True, "dropout": 0.2},
+        network,
+        dropout=0.2,
+        training={"max_steps": 8, "epoch_steps": 4},
+        network={"members": 3},
     )
     table = survey()
-    engine = Engine.fit(table, settings, seed=1, device="cuda")
-    model = engine.model
-    assert len(model.members) == 2
-    tensors = [*model.heads.buffers()]
-    for network in model.networks:
-        tensors += [*network.parameters(), *network.buffers()]
+    engine = DefaultEngine.fit(table, settings, seed=1, device="cuda")
+    fitted = engine.drawer.network
+    assert len(fitted.members) == 3
+    tensors = [*fitted.heads.buffers()]
+    for member in fitted.members:
+        tensors += [*member.parameters(), *member.buffers()]
     assert {tensor.device.type for tensor in tensors} == {"cuda"}
     cells = engine.impute(table, n_draws=3)
     assert cells.draws.shape == (3, cells.rows.size)
@@ -178,12 +192,12 @@ def test_members_and_fresh_starts_leave_everything_on_the_device(backbone):
 
 
 @cuda
-@HEADS
-def test_the_same_seed_gives_the_same_imputations_on_a_gpu(backbone):
+@DEFAULT
+def test_the_same_seed_gives_the_same_imputations_on_a_gpu(network):
     table = survey()
-    settings = settings_of(backbone, **FIT, backbone={"dropout": 0.2})
+    settings = settings_of(network, dropout=0.2, **FIT)
     cells = [
-        Engine.fit(table, settings, seed=1, device="cuda").impute(table, n_draws=2)
+        DefaultEngine.fit(table, settings, seed=1, device="cuda").impute(table, n_draws=2)
         for _ in range(2)
     ]
     # Sums on a GPU come in no fixed order, so last bits may differ, and with them a few draws.

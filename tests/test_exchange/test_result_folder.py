@@ -113,6 +113,14 @@ def test_a_result_of_another_version(form, told, copy):
         load_result(copy)
 
 
+def test_a_manifest_without_the_options_of_the_run(copy):
+    manifest = json.loads((copy / "manifest.json").read_text())
+    del manifest["options"]
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=f"'{copy}' cannot be read.*'options'.*Impute again"):
+        load_result(copy)
+
+
 def test_a_file_that_is_gone_or_was_changed(copy):
     pl.read_parquet(copy / "point.parquet").head(2).write_parquet(copy / "point.parquet")
     with pytest.raises(InputError, match=r"point\.parquet' was changed after it was written"):

@@ -212,7 +212,7 @@ def _command(folder, *options):
     return [
         *("impute", str(folder / "survey.csv"), "--survey", str(folder / "survey.toml")),
         *("--rules", str(folder / "rules.toml"), "--device", "cpu", "-m", "2", "--no-report"),
-        *("--set", "training.max_steps=20", "--set", "sampler.steps=8", "--set", "em.rounds=1"),
+        *("--quality", "tiny"),
         *options,
     ]
 
