@@ -36,6 +36,12 @@ COLUMNS = {
         " DPQ020 DPQ040"
     ),
 }
+# Of these, interactions and curves are studied alone.
+INTERACTION_COLUMNS = {
+    "nhts2022_person": (
+        "r_age r_sex educ hhsize hhvehcnt drvrcnt wrkcount hhfaminc urbrur homeown worker driver"
+    ),
+}
 LINEAR: dict[str, tuple[Model, ...]] = {
     "embedded": (
         ("INCOME", "EDUC", "LADDER", "AGE", "HEALTH"),
@@ -93,7 +99,7 @@ def population(name: str, surveys: Path | None) -> Population:
     if surveys is not None and (packed := surveys / f"{name}.npz").is_file():
         table = load_case(packed).table
     else:
-        table = _complete_table(name, surveys)
+        table = complete_table(name, surveys)
     estimands = tuple(_estimands(name, table))
     truths = tuple(estimand.of(table.values).estimates for estimand in estimands)
     return Population(name, table, estimands, truths)
@@ -102,13 +108,14 @@ def population(name: str, surveys: Path | None) -> Population:
 def pack(surveys: Path, folder: Path) -> None:
     """Write every population as one file, for machines that hold no survey."""
     for name in COLUMNS:
-        table = _complete_table(name, surveys)
+        table = complete_table(name, surveys)
         nothing = np.zeros((len(table.columns), len(table.columns)), dtype=bool)
         save_case(SurveyCase(name, table, nothing), folder / f"{name}.npz")
 
 
-def _complete_table(name: str, surveys: Path | None) -> CodedTable:
-    names = tuple(COLUMNS[name].split())
+def complete_table(name: str, surveys: Path | None) -> CodedTable:
+    """Return those who answered all questions of a population."""
+    names = tuple((COLUMNS | INTERACTION_COLUMNS)[name].split())
     if name == "embedded":
         survey = make_survey(_TRUE_ROWS, seed=0, nonresponse=0, breakoff=0, violations=0)
         return survey.complete_table.select(names)

@@ -33,6 +33,10 @@ def filled_at_random(table, seed=0):
     return filled
 
 
+def places_of(regressions):
+    return {position: terms.places for position, terms in regressions.terms.items()}
+
+
 def uniforms_of(n_sweeps, shape, seed=0):
     return list(np.random.default_rng(seed).random((n_sweeps, *shape)))
 
@@ -162,7 +166,7 @@ def test_weights_decide_whom_regressions_follow():
 def test_expected_answers_are_the_mean_of_the_sets(table, regressions):
     matrix = regressions.design.matrix(filled_at_random(table), table.states.skipped)[:7]
     for position in (1, 2, 3):
-        asked = matrix[:, regressions.predictors[position]]
+        asked = regressions.terms[position].of(matrix)
         one, other = (models[position].expect(asked) for models in regressions.sets)
         np.testing.assert_allclose(regressions.expect(matrix, position), (one + other) / 2)
         assert not np.array_equal(one, other)
@@ -171,7 +175,7 @@ def test_expected_answers_are_the_mean_of_the_sets(table, regressions):
 def test_what_is_barred_is_never_a_predictor(table):
     barred = np.random.default_rng(0).random((8, 8)) < 0.4
     found = fitted(table, filled_at_random(table), barred)
-    for position, places in found.predictors.items():
+    for position, places in places_of(found).items():
         used = set(found.design.column_of[places].tolist())
         allowed = set(np.flatnonzero(~barred[position]).tolist()) - {position}
         assert used == allowed
@@ -191,7 +195,7 @@ def test_where_all_is_barred_a_question_is_drawn_by_its_shares(table):
 @pytest.mark.parametrize("most", [1, 3])
 def test_at_most_so_many_questions_are_used_and_the_nearest_first(table, most):
     found = fitted(table, filled_at_random(table), max_questions=most)
-    used = {p: np.unique(found.design.column_of[places]) for p, places in found.predictors.items()}
+    used = {p: np.unique(found.design.column_of[places]) for p, places in places_of(found).items()}
     assert {questions.size for questions in used.values()} == {most}
     # Age, likes, income and what is agreed to come from the same taste; region does not.
     assert set(used[3].tolist()) <= {1, 5, 6}
@@ -204,7 +208,7 @@ def test_questions_with_few_answers_are_left_out(table):
     n_answers = few.states.answered[:, 1].sum()
     assert n_answers < 20
     found = fitted(few, filled_at_random(few))
-    assert 1 not in found.predictors
+    assert 1 not in found.terms
     drawn = redrawn(found, few)
     assert np.array_equal(drawn[:, 1], filled_at_random(few)[:, 1])
 
@@ -233,7 +237,7 @@ def test_what_was_saved_draws_bit_for_bit_the_same(table, regressions):
         one, other = redrawn(regressions, table, number), redrawn(loaded, table, number)
         assert np.array_equal(one, other, equal_nan=True)
     matrix = regressions.design.matrix(filled_at_random(table), table.states.skipped)
-    for position in regressions.predictors:
+    for position in regressions.terms:
         assert np.array_equal(regressions.expect(matrix, position), loaded.expect(matrix, position))
     kinds = {type(model) for model in loaded.sets[0].values()}
     assert kinds == {NumberRegression, LevelRegression}
@@ -253,7 +257,7 @@ def test_every_array_that_is_missing_or_too_short_is_noticed(regressions):
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        ("format", 2),
+        ("format", 1),
         ("format", None),
         ("n_questions", 7),
         ("n_questions", "many"),
@@ -265,6 +269,9 @@ def test_every_array_that_is_missing_or_too_short_is_noticed(regressions):
         ("n_levels", {}),
         ("n_levels", None),
         ("n_levels", {"0": 1}),
+        ("responses", None),
+        ("responses", [[0, [99]]]),
+        ("relations", [{"response": 0}]),
     ],
 )
 def test_damaged_descriptions_are_noticed(regressions, part, value):

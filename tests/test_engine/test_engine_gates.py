@@ -175,7 +175,7 @@ def test_regressions_of_unresolved_gates_read_no_follower(fits):
     parts = predictors_of(fits["unresolved"][2])
     followers, chained = parts["trees"].followers, parts["regressions"].chained
     for gate in np.flatnonzero(followers.any(axis=1)):
-        used = chained.design.column_of[chained.predictors[gate]]
+        used = chained.design.column_of[chained.terms[gate].places]
         assert not followers[gate, used].any()
         assert used.size
 

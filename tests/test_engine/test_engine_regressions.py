@@ -118,8 +118,8 @@ def test_regressions_are_less_sure_where_a_predictor_is_not_known(table, regress
 
 
 def test_questions_without_a_regression_are_answered_by_the_network(table, regressions):
-    without = {p: v for p, v in regressions.chained.predictors.items() if p != 0}
-    fewer = replace(regressions, chained=replace(regressions.chained, predictors=without))
+    without = {p: v for p, v in regressions.chained.terms.items() if p != 0}
+    fewer = replace(regressions, chained=replace(regressions.chained, terms=without))
     values, skipped, _, _ = missing_ordinals(table)
     values[:, 0] = np.nan
     probabilities = np.full((len(values), 6, 5), 0.2)

@@ -373,3 +373,15 @@ def test_fewer_rows_let_slopes_of_levels_vary_more(kind):
 
     # A quarter of the rows doubles the standard deviation.
     assert spread(0.25) / spread(1.0) == pytest.approx(2.0, rel=0.25)
+
+
+def test_equal_predictions_are_matched_to_all_donors_alike():
+    """Without predictors all predictions are equal, and every donor is as good as another."""
+    answers = np.arange(200.0)
+    model = fit_number(np.zeros((200, 0)), answers, None, np.random.default_rng(0))
+    drawn = model.draw(np.zeros((20_000, 0)), (np.arange(20_000) + 0.5) / 20_000)
+    assert np.unique(drawn).size == 200
+    assert drawn.mean() == pytest.approx(99.5, abs=0.5)
+    values, probabilities = model.candidates(np.zeros((1, 0)))
+    assert np.ptp(values) > 150
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)

@@ -26,6 +26,7 @@ from tabsoda.engine.codec import AnswerCodec
 from tabsoda.engine.draws import Drawer
 from tabsoda.engine.ensemble import Ensemble
 from tabsoda.engine.fit import fit_engine
+from tabsoda.engine.interactions import Interactions, forced_questions, with_interactions
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.work import planned_threads
 from tabsoda.events import EventLog
@@ -92,6 +93,7 @@ class DefaultEngine:
         row_weights: NDArray[np.float64] | None = None,
         checkpoint: Path | None = None,
         draws: bool = True,
+        interactions: Interactions = True,
         progress: Progress | None = None,
     ) -> DefaultEngine:
         """Fit to a table.
@@ -110,11 +112,16 @@ class DefaultEngine:
         draws : bool
             Whether draws will be made. If False, the regressions for draws are not fitted, and
             draws come from the network alone.
+        interactions : bool or sequence of str
+            True: the regressions for draws have the products and curves that the answers show.
+            False: none. A list of terms, such as ``["AGE:SEX", "AGE:AGE"]``: these as well.
         progress : callable, optional
             Called as ``progress(done, total, what)``.
         """
         events = EventLog()
         check_table(table)
+        settings = with_interactions(settings, interactions)
+        forced = forced_questions(interactions, table.columns)
         chosen = resolve_device(device, events)
         threads = planned_threads(settings, table.columns, table.shape[0], chosen)
         log_threads(threads, events, imputing=False)
@@ -129,6 +136,7 @@ class DefaultEngine:
                 row_weights=row_weights,
                 checkpoint=checkpoint,
                 draws=draws,
+                forced=forced,
                 progress=progress,
             )
         return cls(

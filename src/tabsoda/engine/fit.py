@@ -61,9 +61,13 @@ def fit_engine(
     row_weights: NDArray[np.float64] | None = None,
     checkpoint: Path | None = None,
     draws: bool = True,
+    forced: tuple[tuple[int, ...], ...] = (),
     progress: Progress | None = None,
 ) -> Fitted:
-    """Fit a table; parameters as in :meth:`tabsoda.engine.engine.DefaultEngine.fit`."""
+    """Fit a table; parameters as in :meth:`tabsoda.engine.engine.DefaultEngine.fit`.
+
+    ``forced`` are the positions of the questions of each requested term.
+    """
     log_empty_rows(table, events)
     log_no_skips(table, events)
     weights = None if row_weights is None else checked_weights(row_weights, table)
@@ -91,7 +95,9 @@ def fit_engine(
         if settings.regressions.point_sets:
             predictors.append(Regressions(training.codec, regressions.for_points()))
         if draws and settings.draws.method == "refitted":
-            for_draws = regressions.for_draws(stages.stage("regressing"))
+            usable = _usable_terms(training, forced, events)
+            for_draws = regressions.for_draws(stages.stage("regressing"), usable)
+            _log_interactions(training, usable, for_draws, events)
     if for_draws is None and settings.draws.method == "refitted":
         events.add("draw_regressions_not_fitted")
     ensemble = Ensemble.fit(training, predictors, events)
@@ -144,6 +150,40 @@ def _regression_fit(
         return filled
 
     return RegressionFit.start(training, wanted, seed, complete, events)
+
+
+def _usable_terms(
+    training: TrainingTable, forced: tuple[tuple[int, ...], ...], events: EventLog
+) -> tuple[tuple[int, ...], ...]:
+    """Return the requested terms whose questions all vary; log the others."""
+    names, modelled = training.whole.names, set(training.codec.modelled.tolist())
+    usable = []
+    for term in forced:
+        constant = [names[place] for place in term if place not in modelled]
+        if constant:
+            questions = [names[place] for place in term]
+            events.add("requested_interaction_left_out", column=constant[0], questions=questions)
+        else:
+            usable.append(term)
+    return tuple(usable)
+
+
+def _log_interactions(
+    training: TrainingTable,
+    forced: tuple[tuple[int, ...], ...],
+    regressions: ChainedRegressions,
+    events: EventLog,
+) -> None:
+    """Log the products and curves that the regressions for draws have."""
+    names = training.whole.names
+    for term in forced:
+        events.add("interaction_requested", questions=[names[place] for place in term])
+    for relation in regressions.relations:
+        events.add(
+            "interaction_in_draws",
+            column=names[relation.response],
+            questions=[names[place] for place in relation.sources],
+        )
 
 
 def _log_unresolved_gates(training: TrainingTable, events: EventLog) -> None:

@@ -96,6 +96,11 @@ class RegressionSettings(SettingGroup):
         "sets, fitted without held-out cells, that are blended into point estimates; 0: none",
         low=0,
     )
+    interactions: bool = setting(
+        True,
+        "regressions for draws have the products and curves that the answers show: interactions "
+        "and nonlinear effects",
+    )
     max_questions: int = setting(24, "questions that a question is regressed on, at most", low=1)
     max_rows: int = setting(20_000, "rows that a set is fitted to, at most", low=100)
     max_levels: int = setting(

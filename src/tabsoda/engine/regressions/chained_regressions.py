@@ -15,20 +15,17 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda._internal.threads import worker_threads
+from tabsoda.engine.regressions.chain import Chain
+from tabsoda.engine.regressions.compatible_draws import Regression, draw_question
 from tabsoda.engine.regressions.design import Design
 from tabsoda.engine.regressions.files import from_state, to_state
-from tabsoda.engine.regressions.question_regression import (
-    LevelRegression,
-    NumberRegression,
-    fit_levels,
-    fit_number,
-)
+from tabsoda.engine.regressions.relations import Relation
+from tabsoda.engine.regressions.terms import Terms
 from tabsoda.progress import StageProgress
 from tabsoda.table import CodedTable
 
 Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Regression = NumberRegression | LevelRegression
 
 # Questions with fewer answers than this are drawn from the network.
 FEWEST_ANSWERS = 20
@@ -41,14 +38,20 @@ class ChainedRegressions:
     Attributes
     ----------
     design : Design
-    predictors : dict of int to ndarray of int64
-        Per regressed question, the positions of its predictors in the design.
+    terms : dict of int to Terms
+        Of every regressed question.
+    responses : dict of int to tuple of int
+        Per question, the responses by which it is drawn; see :mod:`.relations`.
+    relations : tuple of Relation
+        The products in use.
     sets : tuple of dict of int to NumberRegression or LevelRegression
         By position of the question, in the order in which they are drawn.
     """
 
     design: Design
-    predictors: dict[int, NDArray[np.int64]]
+    terms: dict[int, Terms]
+    responses: dict[int, tuple[int, ...]]
+    relations: tuple[Relation, ...]
     sets: tuple[dict[int, Regression], ...]
 
     @classmethod
@@ -66,6 +69,8 @@ class ChainedRegressions:
         first_rounds: int = 0,
         row_share: float = 1.0,
         row_weights: Numbers | None = None,
+        interactions: bool = False,
+        forced: tuple[tuple[int, ...], ...] = (),
         progress: StageProgress | None = None,
     ) -> ChainedRegressions:
         """Fit sets of regressions.
@@ -91,6 +96,10 @@ class ChainedRegressions:
             Share of the answered rows that each regression is fitted to; the fewer, the more
             coefficients vary between sets.
         row_weights : ndarray of float64, shape (n,), optional
+        interactions : bool
+            Look for products and curves that the regressions need.
+        forced : tuple of tuple of int
+            Questions whose products are in every regression, found or not.
         progress : callable, optional
         """
         states = table.states
@@ -98,34 +107,28 @@ class ChainedRegressions:
         design = Design.of(table, filled)
         matrix = design.matrix(filled, states.skipped)
         predictors = choose_predictors(design, matrix, positions, barred, max_questions)
-        incomplete: Bools = np.any(states.missing, axis=0)
+        chain = Chain.start(table, design, filled, predictors, forced, row_share, row_weights)
         sets: list[dict[int, Regression]] = []
         # In products this small, threads wait for each other longer than they compute.
         with worker_threads(1):
+            if interactions:
+                chain.find_relations(positions, barred, numpy_generator(seed, "interactions"))
+                # Looking for relations takes as many rounds, at least.
+                first_rounds = 0
             for number in range(1, n_sets + 1):
-                models: dict[int, Regression] = dict(sets[-1]) if sets else {}
                 generator = numpy_generator(seed, "regressions", number)
+                order: list[int] = []
                 n_rounds = rounds if sets else rounds + first_rounds
                 for turn in range(n_rounds):
                     order = generator.permutation(positions).tolist()
                     # Complete columns may be missing in other tables; they are regressed only once.
                     last = turn == n_rounds - 1
-                    asked = [p for p in order if last or incomplete[p]]
-                    _one_round(
-                        table,
-                        design,
-                        predictors,
-                        matrix,
-                        asked,
-                        models,
-                        generator,
-                        row_share,
-                        row_weights,
-                    )
-                sets.append({p: models[p] for p in order})
+                    chain.run([p for p in order if last or chain.incomplete[p]], generator)
+                sets.append({p: chain.models[p] for p in order})
                 if progress is not None:
                     progress(number, n_sets)
-        return cls(design, predictors, tuple(sets))
+        relations = tuple(chain.factors.accepted)
+        return cls(design, chain.terms, chain.responses, relations, tuple(sets))
 
     def redraw(
         self,
@@ -153,12 +156,21 @@ class ChainedRegressions:
         filled = filled.copy()
         matrix = self.design.matrix(filled, skipped)
         for noise in uniforms:
-            for p, model in models.items():
+            for p in models:
                 rows = np.flatnonzero(missing[:, p])
                 if not rows.size:
                     continue
-                asked = matrix[np.ix_(rows, self.predictors[p])]
-                filled[rows, p] = model.draw(asked, noise[rows, p])
+                filled[rows, p] = draw_question(
+                    p,
+                    models,
+                    self.design,
+                    self.terms,
+                    self.responses,
+                    matrix[rows],
+                    filled[rows],
+                    skipped[rows],
+                    noise[rows, p],
+                )
                 self.design.put(matrix, rows, p, filled[rows, p])
         return filled
 
@@ -179,13 +191,16 @@ class ChainedRegressions:
         ndarray of float64, shape (n,) or (n, n_levels)
             Expected numbers, or probabilities.
         """
-        asked = matrix[:, self.predictors[p]]
-        unsure = None if variances is None else variances[:, self.predictors[p]]
+        terms = self.terms[p]
+        asked, unsure = terms.of(matrix), None
+        if variances is not None:
+            unsure = np.zeros_like(asked)
+            unsure[:, : len(terms.places)] = variances[:, terms.places]
         return np.mean([models[p].expect(asked, unsure) for models in self.sets], axis=0)
 
     def to_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return what :meth:`from_state` needs: arrays, and content for JSON."""
-        return to_state(self.design, self.predictors, self.sets)
+        return to_state(self.design, self.terms, self.responses, self.relations, self.sets)
 
     @classmethod
     def from_state(
@@ -213,59 +228,3 @@ def choose_predictors(
         questions = ranked[(ranked != p) & ~barred[p, ranked]][:max_questions]
         chosen[p] = np.flatnonzero(np.isin(design.column_of, questions))
     return chosen
-
-
-def _one_round(
-    table: CodedTable,
-    design: Design,
-    predictors: dict[int, NDArray[np.int64]],
-    matrix: Numbers,
-    positions: list[int],
-    models: dict[int, Regression],
-    generator: np.random.Generator,
-    row_share: float,
-    row_weights: Numbers | None,
-) -> None:
-    """Regress some questions in turn, and redraw their missing cells; in place.
-
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (n, P)
-        All predictors; those of missing cells change.
-    models : dict of int to NumberRegression or LevelRegression
-        Earlier regressions to start from, if any; updated in place.
-    """
-    for p in positions:
-        answered, missing = table.states.answered[:, p], table.states.missing[:, p]
-        kept = predictors[p]
-        models[p] = _fit_one(
-            table,
-            p,
-            matrix[np.ix_(answered, kept)],
-            row_weights,
-            row_share,
-            generator,
-            models.get(p),
-        )
-        if missing.any():
-            rows = np.flatnonzero(missing)
-            drawn = models[p].draw(matrix[np.ix_(rows, kept)], generator.random(rows.size))
-            design.put(matrix, rows, p, drawn)
-
-
-def _fit_one(
-    table: CodedTable,
-    p: int,
-    predictors: Numbers,
-    row_weights: Numbers | None,
-    row_share: float,
-    generator: np.random.Generator,
-    start: Regression | None,
-) -> Regression:
-    answered = table.states.answered[:, p]
-    answers = table.values[answered, p]
-    weights = None if row_weights is None else row_weights[answered]
-    if not table.columns[p].is_categorical:
-        return fit_number(predictors, answers, weights, generator, row_share)
-    near = start if isinstance(start, LevelRegression) else None
-    return fit_levels(table.columns[p], predictors, answers, weights, generator, near, row_share)

@@ -90,6 +90,11 @@ class Design:
         spread[spread <= _ALIKE * np.abs(middle)] = np.inf
         return cls(weights, has_skips, column_of, middle, spread)
 
+    def is_scale(self, position: int) -> bool:
+        """Whether a question is a number, or an ordinal of more than two levels."""
+        levels, width = self.weights[position].shape
+        return width == 1 and levels != 2
+
     def places(self, position: int) -> NDArray[np.intp]:
         """Return the positions of a question's predictors."""
         return np.flatnonzero(self.column_of == position)

@@ -65,8 +65,10 @@ class RegressionFit:
         # Point estimates average over sets, so the sets may be similar and close to the start.
         return self._fit(self.training.shown, self.settings.point_sets, rounds=1, row_share=1.0)
 
-    def for_draws(self, progress: Progress | None = None) -> ChainedRegressions:
-        """Fit the sets for draws, to all answers."""
+    def for_draws(
+        self, progress: Progress | None = None, forced: tuple[tuple[int, ...], ...] = ()
+    ) -> ChainedRegressions:
+        """Fit the sets for draws, to all answers; ``forced`` as in ``ChainedRegressions.fit``."""
         settings = self.settings
         return self._fit(
             self.training.whole,
@@ -74,6 +76,8 @@ class RegressionFit:
             settings.rounds,
             settings.row_share,
             _FIRST_ROUNDS,
+            settings.interactions,
+            forced,
             progress,
         )
 
@@ -84,6 +88,8 @@ class RegressionFit:
         rounds: int,
         row_share: float,
         first_rounds: int = 0,
+        interactions: bool = False,
+        forced: tuple[tuple[int, ...], ...] = (),
         progress: Progress | None = None,
     ) -> ChainedRegressions:
         part, weights = table.rows(self.rows), self.training.weights
@@ -104,6 +110,8 @@ class RegressionFit:
             first_rounds=first_rounds,
             row_share=row_share,
             row_weights=None if weights is None else weights[self.rows],
+            interactions=interactions,
+            forced=forced,
             progress=update,
         )
 

@@ -66,6 +66,32 @@ def nearest_donors(predicted: Numbers, ranked: Numbers, n_donors: int) -> NDArra
     return np.take_along_axis(window, nearest, axis=1)
 
 
+def tied_donors(
+    nearest: NDArray[np.intp], ranked: Numbers
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the range of donors with the same prediction as some donors.
+
+    Parameters
+    ----------
+    nearest : ndarray of intp, shape (n,)
+        Places of donors.
+    ranked : ndarray of float64, shape (n_answers,)
+        The donors' predictions, increasing.
+
+    Returns
+    -------
+    first, last : ndarray of intp, shape (n,)
+        ``last`` is not part of the range.
+
+    Examples
+    --------
+    >>> tied_donors(np.array([1, 2]), np.array([1.0, 1.0, 3.0]))
+    (array([0, 2]), array([2, 3]))
+    """
+    value = ranked[nearest]
+    return np.searchsorted(ranked, value, "left"), np.searchsorted(ranked, value, "right")
+
+
 def draw_regression(
     predictors: Numbers, answers: Numbers, generator: np.random.Generator, ridge: float = 1e-3
 ) -> tuple[Numbers, Numbers]:

@@ -95,6 +95,24 @@ def fit_proportional_odds(
     return ProportionalOdds(parameters[: n_levels - 1], parameters[n_levels - 1 :])
 
 
+def score_of(
+    model: ProportionalOdds, predictors: Numbers, levels: NDArray[np.int64]
+) -> tuple[Numbers, Numbers]:
+    """Return each row's first derivative by its linear predictor, and minus the second, shape (n,).
+
+    Parameters
+    ----------
+    model : ProportionalOdds
+    predictors : ndarray of float64, shape (n, n_predictors)
+    levels : ndarray of int64, shape (n,)
+    """
+    padded = np.concatenate([[-np.inf], model.cutpoints, [np.inf]])
+    linear = predictors @ model.slopes
+    upper, lower = expit(padded[levels + 1] - linear), expit(padded[levels] - linear)
+    # With F the logistic function, F'(a) - F'(b) = (F(a) - F(b)) (1 - F(a) - F(b)).
+    return upper + lower - 1, upper * (1 - upper) + lower * (1 - lower)
+
+
 class _Likelihood:
     """The penalised log-likelihood with its derivatives; F is the logistic function, f its slope.
 

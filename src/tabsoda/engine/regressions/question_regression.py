@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from tabsoda.engine.regressions.predictive_mean_matching import draw_regression, nearest_donors
+from tabsoda.engine.regressions.predictive_mean_matching import (
+    draw_regression,
+    nearest_donors,
+    tied_donors,
+)
 from tabsoda.engine.regressions.proportional_odds import ProportionalOdds, fit_proportional_odds
 from tabsoda.schema.column import Column, ColumnKind
 
@@ -19,6 +23,8 @@ Numbers = NDArray[np.float64]
 # Penalty on squared coefficients of standardised predictors, in the models for levels.
 _RIDGE = 1.0
 _DONORS = 5
+# Fewest and most donors whose errors make the candidates of a draw that responses decide.
+_CANDIDATES = (10, 30)
 # More donors than this would not improve the matching.
 _MOST_DONORS = 2000
 # Predictions that differ by less, in units of the answers' spread, count as equal: the last bits
@@ -26,6 +32,9 @@ _MOST_DONORS = 2000
 _DECIMALS = 9
 # At least this many rows are drawn, if there are as many.
 _FEWEST_ROWS = 100
+# Bounds on how strongly one answer can speak against a value.
+_SMALLEST_VARIANCE = 1e-12
+_SMALLEST_PROBABILITY = 1e-12
 
 
 class QuestionRegression(Protocol):
@@ -62,7 +71,42 @@ class NumberRegression:
         nearest = nearest_donors(predicted, self.donors_predicted, _DONORS)
         # A uniform in single precision may be rounded to 1.
         chosen = np.minimum((uniforms * nearest.shape[1]).astype(np.intp), nearest.shape[1] - 1)
-        return self.donors_answers[nearest[np.arange(len(asked)), chosen]]
+        place = nearest[np.arange(len(asked)), chosen]
+        # With few predictors many predictions are equal; a few donors must not stand for all.
+        first, last = tied_donors(nearest[:, 0], self.donors_predicted)
+        among_tied = np.minimum(first + (uniforms * (last - first)).astype(np.intp), last - 1)
+        return self.donors_answers[np.where(last - first > _DONORS, among_tied, place)]
+
+    def candidates(self, asked: Numbers) -> tuple[Numbers, Numbers]:
+        """Return equally probable answers: the prediction plus the errors of similar donors.
+
+        Each is moved to the nearest answer that a donor gave.
+
+        Parameters
+        ----------
+        asked : ndarray of float64, shape (n, p)
+
+        Returns
+        -------
+        values, probabilities : ndarray of float64, shape (n, s)
+        """
+        few, many = _CANDIDATES
+        count = int(np.clip(self.donors_answers.size // 20, few, many))
+        predicted = _rounded(self.expect(asked), self.donors_answers)
+        nearest = nearest_donors(predicted, self.donors_predicted, count)
+        first, last = (one[:, None] for one in tied_donors(nearest[:, 0], self.donors_predicted))
+        spaced = first + ((np.arange(count) + 0.5) / count * (last - first)).astype(np.intp)
+        if nearest.shape[1] == count:
+            nearest = np.where(last - first > count, spaced, nearest)
+        errors = (self.donors_answers - self.donors_predicted)[nearest]
+        values = _nearest(predicted[:, None] + errors, np.unique(self.donors_answers))
+        return values, np.full(values.shape, 1 / values.shape[1])
+
+    def log_likelihood(self, asked: Numbers, answers: Numbers) -> Numbers:
+        """Return the log density of answers (n,) up to a constant, assuming normal errors."""
+        errors = self.donors_answers - self.donors_predicted
+        variance = max(float(errors @ errors) / errors.size, _SMALLEST_VARIANCE)
+        return -((answers - self.expect(asked)) ** 2) / (2 * variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +162,16 @@ class LevelRegression:
             squared = slopes[:, 0] ** 2
         return (1.0 / np.sqrt(1.0 + np.pi / 8 * (variances @ squared)))[:, None]
 
+    def candidates(self, asked: Numbers) -> tuple[Numbers, Numbers]:
+        """Return the observed levels and their probabilities, shape (n, s) each."""
+        probabilities = self.expect(asked)[:, self.occurring]
+        return np.tile(self.occurring.astype(np.float64), (len(asked), 1)), probabilities
+
+    def log_likelihood(self, asked: Numbers, answers: Numbers) -> Numbers:
+        """Return the log probability of levels (n,)."""
+        probabilities = self.expect(asked)[np.arange(len(asked)), answers.astype(np.intp)]
+        return np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
+
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
         """Draw levels from their probabilities; see :class:`QuestionRegression`."""
         edges = self.expect(asked)[:, self.occurring].cumsum(axis=1)
@@ -160,6 +214,13 @@ def fit_number(
     order = order[np.searchsorted(reached, steps)]
     donated = answers[order]
     return NumberRegression(drawn, _rounded(predicted[order], donated), donated)
+
+
+def _nearest(values: Numbers, known: Numbers) -> Numbers:
+    """Return the known value nearest to each value; ``known`` increases."""
+    above = np.clip(np.searchsorted(known, values), 1, max(known.size - 1, 1))
+    lower, upper = known[above - 1], known[np.minimum(above, known.size - 1)]
+    return np.where(values - lower <= upper - values, lower, upper)
 
 
 def _rounded(predicted: Numbers, answers: Numbers) -> Numbers:

@@ -60,12 +60,12 @@ class Regressions:
                 network.numbers[rows, place] * bins.scale[place] + bins.mean[place],
             )
         for place, column in enumerate(codec.categorical.tolist()):
-            if column in self.chained.predictors:
+            if column in self.chained.terms:
                 rows = np.flatnonzero(missing[:, column])
                 predicted = self.chained.expect(matrix[rows], column, variances[rows])
                 probabilities[rows, place, : codec.n_levels[column]] = predicted
         for place, column in enumerate(codec.numbers.tolist()):
-            if column in self.chained.predictors:
+            if column in self.chained.terms:
                 rows = np.flatnonzero(missing[:, column])
                 predicted = self.chained.expect(matrix[rows], column, variances[rows])
                 numbers[rows, place] = (predicted - bins.mean[place]) / bins.scale[place]

@@ -1,0 +1,85 @@
+"""The methods under comparison in the study of interactions."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from interaction_populations import Population
+
+from tabsoda.bench.methods.r_mice import _read, _write
+from tabsoda.bench.metrics.coverage import Array
+from tabsoda.engines import fit_engine, settings_for
+from tabsoda.table import CodedTable
+
+N_DRAWS = 10
+SCRIPT = Path(__file__).with_name("mice_variants.R")
+Method = Callable[[CodedTable, int, Population], list[Array]]
+
+
+def ours(quality: str, **changes: dict[str, Any]) -> Method:
+    """Draw from the default engine; trees enter point estimates alone, so none are fitted."""
+
+    def impute(seen: CodedTable, seed: int, people: Population) -> list[Array]:
+        settings = settings_for(quality, *seen.shape, {"trees": {"effort": "none"}, **changes})
+        engine = fit_engine(seen, settings, seed=seed, device="cpu")
+        draws = [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
+        return [np.where(seen.states.skipped, np.nan, one) for one in draws]
+
+    return impute
+
+
+def mice(variant: str) -> Method:
+    """Draw by R's mice, version as installed, five iterations."""
+
+    def impute(seen: CodedTable, seed: int, people: Population) -> list[Array]:
+        shift = np.array([1.0 if column.is_categorical else 0.0 for column in seen.columns])
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            _write(seen, folder)
+            _write_terms(people, folder)
+            command = ["Rscript", "--vanilla", str(SCRIPT), place, str(N_DRAWS), "5", variant]
+            subprocess.run([*command, str(seed + 1)], check=True, capture_output=True)
+            paths = [folder / f"draw_{number}.csv" for number in range(1, N_DRAWS + 1)]
+            drawn = [_read(path)[:, : shift.size] - shift for path in paths]
+        # Skips are a level of their own, or a blank that mice fills.
+        return [
+            np.where(seen.states.skipped, np.nan, np.where((one < 0) & (shift > 0), np.nan, one))
+            for one in drawn
+        ]
+
+    return impute
+
+
+def _write_terms(people: Population, folder: Path) -> None:
+    """Write the products of every model, as its outcome and as its predictors have them."""
+    rows = set()
+    for model in people.models:
+        for term in model.terms:
+            factors = [factor.partition("=")[0] for factor in term.split(":")]
+            if len(factors) < 2:
+                continue
+            named = [f"q{people.names.index(factor)}" for factor in factors]
+            outcome = f"q{people.names.index(model.outcome)}"
+            rows.add((outcome, ":".join(named)))
+            if len(set(named)) == len(named):
+                for own in named:
+                    rows.add((own, ":".join([outcome, *(n for n in named if n != own)])))
+    with (folder / "terms.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("column", "term"), *sorted(rows)])
+
+
+METHODS: dict[str, Method] = {
+    "balanced": ours("balanced"),
+    "fast": ours("fast"),
+    "balanced, straight lines": ours("balanced", regressions={"interactions": False}),
+    "fast, straight lines": ours("fast", regressions={"interactions": False}),
+    "mice": mice("default"),
+    "mice, cart": mice("cart"),
+    "mice, true products": mice("products"),
+}

@@ -1,0 +1,72 @@
+"""Draw a question from its regression, by how well it fits the questions that respond to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda.engine.regressions.design import Design
+from tabsoda.engine.regressions.question_regression import LevelRegression, NumberRegression
+from tabsoda.engine.regressions.terms import Numbers, Terms
+
+Regression = NumberRegression | LevelRegression
+
+
+def draw_question(
+    position: int,
+    models: Mapping[int, Regression],
+    design: Design,
+    terms: Mapping[int, Terms],
+    responses: Mapping[int, tuple[int, ...]],
+    matrix: Numbers,
+    filled: Numbers,
+    skipped: NDArray[np.bool_],
+    uniforms: Numbers,
+) -> Numbers:
+    """Draw the answers of some rows to one question.
+
+    Parameters
+    ----------
+    position : int
+        The question.
+    models : mapping of int to NumberRegression or LevelRegression
+    design : Design
+    terms : mapping of int to Terms
+    responses : mapping of int to tuple of int
+        Per question, the responses by which it is drawn.
+    matrix : ndarray of float64, shape (n, P)
+        The design of these rows.
+    filled : ndarray of float64, shape (n, d)
+        Their present answers.
+    skipped : ndarray of bool, shape (n, d)
+        A response that was skipped says nothing.
+    uniforms : ndarray of float64, shape (n,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+    """
+    own = models[position]
+    asked = terms[position].of(matrix)
+    deciding = [r for r in responses.get(position, ()) if r in models]
+    is_number = isinstance(own, NumberRegression)
+    if not deciding and not (is_number and len(terms[position].products)):
+        return own.draw(asked, uniforms)
+    values, probabilities = own.candidates(asked)
+    if is_number and deciding:
+        # With the present value among values drawn without the responses, the right distribution
+        # is left as it is, however few values there are (Andrieu et al. 2010).
+        values[:, 0] = filled[:, position]
+    with np.errstate(divide="ignore"):
+        fit = np.log(probabilities)
+    trial, places = matrix.copy(), design.places(position)
+    for place in range(values.shape[1]):
+        trial[:, places] = design.block(position, values[:, place])
+        for r in deciding:
+            likely = models[r].log_likelihood(terms[r].of(trial), np.nan_to_num(filled[:, r]))
+            fit[:, place] += np.where(skipped[:, r], 0.0, likely)
+    edges = np.exp(fit - fit.max(axis=1, keepdims=True)).cumsum(axis=1)
+    chosen = (edges[:, :-1] <= (uniforms * edges[:, -1])[:, None]).sum(axis=1)
+    return values[np.arange(len(values)), chosen]

@@ -1,0 +1,110 @@
+"""The terms of a regression: predictors, and products of predictors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# In a product, predictors are cut off at this many standard deviations, so that a few respondents
+# do not determine a slope.
+MOST_DEVIATIONS = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a question is regressed on.
+
+    Predictors are standardised. They are 0 where their question was skipped, and so are their
+    products: the indicator of the skip takes the mean of these rows.
+
+    Attributes
+    ----------
+    places : ndarray of int64, shape (p,)
+        Columns of the design.
+    products : ndarray of int64, shape (t, 3)
+        Columns of the design that are multiplied; -1 in the third place of a product of two.
+
+    Examples
+    --------
+    >>> terms = Terms(np.array([0, 1]), np.array([[0, 1, -1], [1, 1, -1]]))
+    >>> terms.of(np.array([[2.0, 3.0]])).tolist()
+    [[2.0, 3.0, 6.0, 9.0]]
+    """
+
+    places: Places
+    products: Places
+
+    @classmethod
+    def plain(cls, places: Places) -> Terms:
+        """Return terms without products."""
+        return cls(places, np.empty((0, 3), dtype=np.int64))
+
+    @property
+    def size(self) -> int:
+        """Number of terms."""
+        return len(self.places) + len(self.products)
+
+    def of(self, matrix: Numbers) -> Numbers:
+        """Return the terms of some rows.
+
+        Parameters
+        ----------
+        matrix : ndarray of float64, shape (n, P)
+            All columns of the design.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, size)
+        """
+        if not len(self.products):
+            return matrix[:, self.places]
+        return np.concatenate([matrix[:, self.places], multiply(matrix, self.products)], axis=1)
+
+
+def multiply(matrix: Numbers, products: Places) -> Numbers:
+    """Return products of the columns of a matrix (n, P), shape (n, t)."""
+    used = np.unique(products[products >= 0])
+    bounded = np.zeros_like(matrix[:, : used.size])
+    np.clip(matrix[:, used], -MOST_DEVIATIONS, MOST_DEVIATIONS, out=bounded)
+    first, second, third = np.searchsorted(used, products).T
+    found = bounded[:, first] * bounded[:, second]
+    of_three = products[:, 2] >= 0
+    found[:, of_three] *= bounded[:, third[of_three]]
+    return found
+
+
+def group_products(blocks: Mapping[int, Places], questions: tuple[int, ...]) -> Places:
+    """Return all products of one column of each question; of three questions, of each two as well.
+
+    Parameters
+    ----------
+    blocks : mapping of int to ndarray of int64
+        The columns of every question.
+    questions : tuple of int
+        Two or three; the same one twice stands for its square.
+
+    Returns
+    -------
+    ndarray of int64, shape (t, 3)
+
+    Examples
+    --------
+    >>> blocks = {0: np.array([0, 1]), 1: np.array([2])}
+    >>> group_products(blocks, (0, 1)).tolist()
+    [[0, 2, -1], [1, 2, -1]]
+    """
+    groups = [questions]
+    if len(questions) == 3:
+        groups += [questions[:2], questions[1:], (questions[0], questions[2])]
+    rows = set()
+    for group in groups:
+        for places in product(*(blocks[q].tolist() for q in group)):
+            rows.add((*sorted(places), *(-1,) * (3 - len(places))))
+    return np.array(sorted(rows), dtype=np.int64).reshape(-1, 3)
