@@ -151,13 +151,14 @@ def test_ordinals_as_bits_cost_the_ordinals_and_nothing_else():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", ["path", "nsduh"])
-def test_the_papers_presets_beat_mode_and_mean(preset):
-    # The paper's budget is for a GPU; a narrow network with a larger step comes far enough.
+@pytest.mark.parametrize(("preset", "chains"), [("path", 10), ("nsduh", 20)])
+def test_the_papers_presets_beat_mode_and_mean(preset, chains):
+    # The paper's budget is for a GPU; a narrow network with a larger step comes far enough. The
+    # mode of 10 chains is too noisy for nsduh, which has a single cycle per step.
     settings = PaperSettings.preset(preset).replace(
         backbone={"width": 128},
         training={"learning_rate": 1e-3, "batch_size": 256, "max_steps": 1500},
-        sampler={"steps": 20, "chains": 10},
+        sampler={"steps": 20, "chains": chains},
         em={"rounds": 2},
     )
     check(*compare(settings, 1200, 25))

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from tabsoda._internal.threads import Threads
 from tabsoda.cost.estimate import WorkPlan
 from tabsoda.cost.table_size import TableSize
+from tabsoda.engine import interactions as engine_interactions
 from tabsoda.engine import work as default_work
 from tabsoda.engine.engine import DefaultEngine
+from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.engine.presets import QUALITIES, quality_settings
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.errors import InputError
@@ -135,13 +137,42 @@ def settings_for(
     return settings.replace(**(changes or {}))
 
 
-def fit_engine(table: CodedTable, settings: AnySettings, **options: Any) -> Engine:
+def with_interactions(settings: AnySettings, interactions: Interactions) -> AnySettings:
+    """Return the settings of a fit with these interactions; raise if it cannot have them.
+
+    Parameters
+    ----------
+    settings : EngineSettings or PaperSettings
+    interactions : bool or sequence of str
+        As in :meth:`tabsoda.engine.engine.DefaultEngine.fit`.
+    """
+    if not isinstance(settings, PaperSettings):
+        return engine_interactions.with_interactions(settings, interactions)
+    if term_texts(interactions) not in (True, []):
+        raise InputError(
+            "The parameter interactions does not apply to the engine of the paper",
+            found=f"interactions={interactions!r}",
+            expected="True: its network has no terms to choose",
+            next_step="Leave out interactions, or leave out the preset",
+        )
+    return settings
+
+
+def fit_engine(
+    table: CodedTable,
+    settings: AnySettings,
+    *,
+    interactions: Interactions = True,
+    **options: Any,
+) -> Engine:
     """Fit the engine that the settings belong to.
 
     Parameters
     ----------
     table : CodedTable
     settings : EngineSettings or PaperSettings
+    interactions : bool or sequence of str
+        As in :meth:`tabsoda.engine.engine.DefaultEngine.fit`; only True for the paper's engine.
     **options
         ``seed``, ``device``, ``row_weights``, ``checkpoint``, ``draws`` and ``progress``, as in
         :meth:`tabsoda.engine.engine.DefaultEngine.fit`.
@@ -155,8 +186,9 @@ def fit_engine(table: CodedTable, settings: AnySettings, **options: Any) -> Engi
     'PaperEngine'
     """
     if isinstance(settings, PaperSettings):
+        with_interactions(settings, interactions)
         return PaperEngine.fit(table, settings, **options)
-    return DefaultEngine.fit(table, settings, **options)
+    return DefaultEngine.fit(table, settings, interactions=interactions, **options)
 
 
 def load_engine(folder: Path, device: str = "auto") -> Engine:

@@ -8,6 +8,8 @@
         ├── OutputExistsError        the output already exists and --force was not given
         ├── DeviceError              the device does not exist, or has too little memory
         └── RulesNotApprovedError    nobody has reviewed the rules; exit code 3
+
+and a warning, InteractionWarning: an analysis has a term that the draws were made without.
 """
 
 from __future__ import annotations
@@ -69,6 +71,10 @@ class InputError(TabSODAError, ValueError):
         if next_step is not None:
             parts.append(next_step.rstrip(".") + ".")
         super().__init__(" ".join(parts))
+
+
+class InteractionWarning(UserWarning):
+    """A model has a product or a curve of imputed questions that the draws were made without."""
 
 
 class OutputExistsError(InputError):

@@ -121,7 +121,7 @@ def test_imputed_tables_hold_the_answers_and_leave_skips(folder: Path) -> None:
 def test_imputing_beats_mode_and_mean_on_every_measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo_imputation, "SETTINGS", {"training": {"max_steps": 500}})
+    monkeypatch.setattr(demo_imputation, "QUALITY", "fast")
     main(["demo", "-o", str(tmp_path / "out"), "--json"])
     scores = json.loads(capsys.readouterr().out)["The missing answers, imputed"]
 

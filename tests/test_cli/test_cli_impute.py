@@ -90,7 +90,6 @@ def settings_of(result):
     return EngineSettings.from_dict(json.loads((result / "settings.json").read_text()))
 
 
-@pytest.mark.slow
 def test_without_a_quality_the_balanced_one_is_run_as_it_is(survey, tmp_path):
     main(
         [

@@ -211,6 +211,21 @@ def test_forced_products_are_in_every_other_regression():
         assert not len(chained.terms[0].products)
 
 
+def test_forced_products_leave_out_barred_predictors():
+    rng = np.random.default_rng(7)
+    columns = tuple(number(f"q{place}") for place in range(4))
+    table = CodedTable.from_values(columns, rng.normal(size=(300, 4)))
+    barred = np.zeros((4, 4), dtype=bool)
+    barred[2, 1] = True
+    chained = ChainedRegressions.fit(
+        table, table.values, [0, 1, 2, 3], barred, n_sets=1, rounds=1, max_questions=4, seed=1,
+        forced=((0, 1),),
+    )  # fmt: skip
+    assert not len(chained.terms[2].products)
+    assert 1 not in chained.terms[2].places
+    assert chained.terms[3].products.tolist() == [[0, 1, -1]]
+
+
 def test_saved_regressions_draw_the_same_and_damaged_ones_are_refused():
     rng = np.random.default_rng(8)
     columns, values = curved(1500, rng)

@@ -72,7 +72,12 @@ def test_kinds_that_code_looks_for_are_in_the_catalogue():
         for other in node.comparators
         if isinstance(other, ast.Constant)
     }
-    assert compared == {"rows_sampled", "skips_withheld"}
+    assert compared == {
+        "interaction_in_draws",
+        "interaction_requested",
+        "rows_sampled",
+        "skips_withheld",
+    }
     assert compared | WORTH_A_LOOK | {*_ADDED_UP, *_SHOWN_IN_FULL} <= set(CATALOGUE)
 
 

@@ -1,12 +1,16 @@
 """The methods paragraph states what draws, point estimates and skips come from."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tabsoda.engine.regressions import chain, screen
 from tabsoda.engines import settings_for
-from tabsoda.report.methods import describe_methods
+from tabsoda.events import Event, EventLog
+from tabsoda.report import methods
+from tabsoda.report.methods import BARTLETT, describe_methods
 from tabsoda.results import Imputations
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema import Column, ColumnKind, Reason
@@ -38,11 +42,75 @@ def test_draws_of_the_default_engine_come_from_regressions(without_skips):
     text = paragraph(without_skips, options={"seed": 7})
 
     assert "Draws come from chained regressions" in text
-    assert "at most 24 other questions and no interactions" in text
+    assert "at most 24 other questions. Score tests, at a nominal" in text
     assert "10 sets of regressions" in text
     assert "a random 60% of its rows" in text
     assert "4 completed tables were drawn (random seed 7)" in text
     assert "Point estimates average the network, gradient-boosted trees" in text
+
+
+def with_terms(result, *found, requested=(), **regressions):
+    events = [Event("interaction_requested", None, {"questions": one}) for one in requested]
+    events += [Event("interaction_in_draws", one, {"questions": terms}) for one, terms in found]
+    changed = result.settings | {"regressions": result.settings["regressions"] | regressions}
+    return replace(result, settings=changed, events=EventLog(events))
+
+
+def test_the_search_for_products_is_described_even_if_nothing_was_found(without_skips):
+    described = describe_methods(without_skips, None, None)
+
+    assert (
+        "at a nominal false discovery rate of 2% per question, found no product or square"
+        in described["paragraph"]
+    )
+    assert "without interactions" not in described["paragraph"]
+    assert described["interactions"] == described["requested_interactions"] == []
+    assert not any("Bartlett" in one for one in described["citations"])
+    # The numbers are those of the engine.
+    assert screen._FALSE_SHARE == methods.FALSE_SHARE
+    assert chain._INCOMPLETE == methods.INCOMPLETE_SHARE
+
+
+def test_products_in_draws_are_counted_and_the_first_ones_named(without_skips):
+    found = [("b", ("a", "a")), *((f"q{n}", ("a", "b")) for n in range(6)), ("b", ("a", "q1"))]
+    described = describe_methods(with_terms(without_skips, *found), None, None)
+    text = described["paragraph"]
+
+    assert (
+        "8 for 7 questions (a squared for b, a:b for q0, a:b for q1, a:b for q2, a:b for q3,"
+        " and 3 more)." in text
+    )
+    assert "at least 5% of the answers were missing" in text
+    assert "Bartlett et al. 2015" in text
+    assert described["citations"][1] == BARTLETT
+    assert described["interactions"][0] == ["b", "a:a"]
+    one = paragraph(with_terms(without_skips, ("b", ("a", "a"))))
+    assert "1 for 1 question (a squared for b)." in one
+
+
+def test_products_are_not_described_without_draws(without_skips, draw):
+    result = with_terms(without_skips, ("b", ("a", "a")))
+    described = describe_methods(replace(result, cells=draw(result.table, 0)), None, None)
+
+    assert "product" not in described["paragraph"]
+    assert BARTLETT not in described["citations"]
+
+
+def test_requested_terms_are_named_whether_or_not_others_were_looked_for(without_skips):
+    terms = [("a", "b"), ("b", "b")]
+    looked = paragraph(with_terms(without_skips, requested=terms))
+    assert "The terms a:b and b squared were specified by the analyst" in looked
+    assert "found no product" in looked
+    alone = paragraph(with_terms(without_skips, requested=terms[:1], interactions=False))
+    assert "The term a:b was specified by the analyst" in alone
+    assert "No other products and no curves were looked for." in alone
+    assert not re.search("score tests", alone, re.IGNORECASE)
+
+
+def test_straight_lines_are_stated(without_skips):
+    text = paragraph(with_terms(without_skips, interactions=False))
+    assert "at most 24 other questions, without interactions and curves." in text
+    assert not re.search("score tests", text, re.IGNORECASE)
 
 
 def test_draws_of_the_papers_engine_come_from_its_reverse_process(without_skips):

@@ -13,8 +13,10 @@ from tabsoda.analysis.quantiles import pooled_median, pooled_quantile
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import RowCounts
 from tabsoda.analysis.terms import TermLabel
+from tabsoda.errors import InteractionWarning
 
 __all__ = [
+    "InteractionWarning",
     "PooledEstimates",
     "PooledGroups",
     "PooledTable",

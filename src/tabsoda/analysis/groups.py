@@ -70,6 +70,12 @@ class PooledGroups(Mapping[Code, Any]):
         left_out = {why: np.asarray(sum(part.get(why, 0) for part in parts)) for why in reasons}
         return RowCounts(np.asarray(sum(one.used for one in groups)), left_out)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all groups, each once; tables and means have none."""
+        parts = (getattr(one, "warnings", ()) for one in self.estimates.values())
+        return tuple(dict.fromkeys(text for part in parts for text in part))
+
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Return all groups, ready for JSON."""
         return {
@@ -83,6 +89,7 @@ class PooledGroups(Mapping[Code, Any]):
                 {"group": self._names(code), "reason": why} for code, why in self.failed.items()
             ],
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
         }
 
     def _names(self, code: Code) -> dict[str, Any]:

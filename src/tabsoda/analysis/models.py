@@ -13,13 +13,14 @@ from tabsoda.analysis.design import Design, check_outcome, check_rank, model_des
 from tabsoda.analysis.formula import check_formula, has_moving_knots, transforms_log
 from tabsoda.analysis.model_frame import require_analysis_extra
 from tabsoda.analysis.pooling import Analysis, pool
+from tabsoda.analysis.product_terms import unknown_products
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import with_weights
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.analysis.variables import column_names, find_variable
 from tabsoda.analysis.weights import Weights, notes_on_weights, row_weights
 from tabsoda.analysis.where import selected_rows
-from tabsoda.errors import InputError
+from tabsoda.errors import InputError, InteractionWarning
 from tabsoda.progress import Progress
 
 if TYPE_CHECKING:
@@ -73,6 +74,13 @@ def pooled_model(
     -----
     Rows in which a question of the model was skipped are left out, and counted in the ``counts``
     of the result.
+
+    Warns
+    -----
+    InteractionWarning
+        If the formula has a product or a power of imputed questions, such as ``age:sex``,
+        ``I(age ** 2)`` or ``bs(age)``, that the draws were made without; the text is also in
+        ``warnings`` of the result.
     """
     require_analysis_extra()
     if family not in FAMILIES:
@@ -101,8 +109,12 @@ def pooled_model(
         notes = (*notes, "Spline knots differ between draws: give knots, lower_bound, upper_bound.")
     pooled = pool(analyses, notes=notes)
     _check_references(labels)
+    warning = unknown_products(result, formula)
+    if warning is not None:
+        warnings.warn(warning, InteractionWarning, stacklevel=2)
     return replace(
         pooled,
+        warnings=() if warning is None else (warning,),
         labels=labels[0],
         counts=rows.counts(),
         kind=_RATIOS[family] if exponentiate else "estimate",

@@ -76,6 +76,8 @@ class PooledEstimates:
         ``"estimate"``, ``"mean"``, ``"median"``, ``"quantile"``, ``"total"`` or ``"share"``; or
         ``"odds ratio"``, ``"rate ratio"`` or ``"ratio"``, for which ``estimates`` are logarithms
         of the values shown.
+    warnings : tuple of str
+        Reasons not to trust the estimates, such as a term that the draws were made without.
 
     Examples
     --------
@@ -98,6 +100,7 @@ class PooledEstimates:
     labels: tuple[TermLabel, ...] = ()
     counts: RowCounts | None = None
     kind: str = "estimate"
+    warnings: tuple[str, ...] = ()
 
     @property
     def label_texts(self) -> tuple[str, ...]:
@@ -255,6 +258,7 @@ class PooledEstimates:
             "n": None if self.counts is None else self.counts.to_dict(),
             "estimates": rows,
             "notes": list(self.notes),
+            "warnings": list(self.warnings),
         }
 
     def __str__(self) -> str:

@@ -29,6 +29,13 @@ def show_error(error: TabSODAError) -> None:
     console.print(f"Error: {error}", markup=False, style="red", soft_wrap=one_line)
 
 
+def show_warning(text: str) -> None:
+    """Write a warning to stderr, wrapped only on a terminal."""
+    console = Console(file=sys.stderr, highlight=False)
+    one_line = not console.is_terminal
+    console.print(f"Warning: {text}", markup=False, style="yellow", soft_wrap=one_line)
+
+
 def emit_json(content: Any) -> None:
     """Write a result as JSON to stdout."""
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")

@@ -38,6 +38,8 @@ def impute(
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     bits: Annotated[bool, Parameter(negative="")] = False,
+    interaction: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    straight_lines: Annotated[bool, Parameter(negative="")] = False,
     model: Path | None = None,
     device: str = "auto",
     shard_rows: Annotated[int | None, WHOLE, Parameter(validator=Number(gte=1))] = None,
@@ -98,6 +100,11 @@ def impute(
         Change one setting, such as training.max_steps=500; may be repeated.
     bits
         With --preset: encode ordinals as bits, like nominals (TabSODA-N).
+    interaction
+        A term that the analysis will need, such as AGE:SEX, or AGE:AGE for a curve; may be
+        repeated. Draws then have it whether or not the answers show it.
+    straight_lines
+        Draw from regressions without interactions and curves.
     model
         Impute with this fitted model (OUT/model of an earlier run) instead of fitting one.
     device
@@ -129,6 +136,8 @@ def impute(
         mine=mine,
         accept_all=accept_all,
         bits=bits,
+        interactions=interaction,
+        straight_lines=straight_lines,
         gate_policy=gate_policy,
         seed=seed,
         quality=quality,

@@ -12,6 +12,30 @@ if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
 
 
+def parse_interactions(terms: tuple[str, ...], *, straight_lines: bool) -> bool | list[str]:
+    """Return the parameter ``interactions`` of the imputer that two options describe.
+
+    Parameters
+    ----------
+    terms : tuple of str
+        Of --interaction.
+    straight_lines : bool
+
+    Examples
+    --------
+    >>> parse_interactions(("AGE:SEX",), straight_lines=False)
+    ['AGE:SEX']
+    >>> parse_interactions((), straight_lines=True)
+    False
+    """
+    if terms and straight_lines:
+        raise InputError(
+            "The options --interaction and --straight-lines cannot be combined",
+            next_step="Leave out one of them",
+        )
+    return list(terms) if terms else not straight_lines
+
+
 @dataclass(frozen=True)
 class ImputerOptions:
     """The options that determine the imputer; None where an option was not given.
@@ -22,6 +46,9 @@ class ImputerOptions:
     model : Path or None
         The folder of a fitted model.
     mine, accept_all, bits : bool
+    interactions : tuple of str
+        Terms such as ``AGE:SEX``.
+    straight_lines : bool
     gate_policy : str or None
     seed : int or None
     quality, preset : str or None
@@ -36,6 +63,8 @@ class ImputerOptions:
     mine: bool
     accept_all: bool
     bits: bool
+    interactions: tuple[str, ...]
+    straight_lines: bool
     gate_policy: str | None
     seed: int | None
     quality: str | None
@@ -58,6 +87,8 @@ class ImputerOptions:
             "set": bool(self.changes),
             "mine": self.mine,
             "bits": self.bits,
+            "interaction": bool(self.interactions),
+            "straight-lines": self.straight_lines,
         }
         given = [name for name, is_given in fitting.items() if is_given]
         if self.model is not None and given:
@@ -74,6 +105,13 @@ class ImputerOptions:
             raise InputError(
                 "The option --bits only applies to the engine of the paper",
                 next_step="Add --preset small, path or nsduh, or leave out --bits",
+            )
+        parse_interactions(self.interactions, straight_lines=self.straight_lines)
+        terms = [name for name in ("interaction", "straight-lines") if name in given]
+        if terms and self.preset is not None:
+            raise InputError(
+                f"The option --{terms[0]} does not apply to the engine of the paper",
+                next_step=f"Leave out --{terms[0]}, or leave out --preset",
             )
         if self.mine and (self.rules is not None or has_mask):
             raise InputError(
@@ -128,6 +166,7 @@ class ImputerOptions:
             rules=self.rules,
             accept_unreviewed=self.accept_all,
             gate_policy=self.gate_policy or "follow",
+            interactions=parse_interactions(self.interactions, straight_lines=self.straight_lines),
             random_state=self.seed or 0,
             device=self.device,
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output, progress
-from tabsoda.errors import InputError
+from tabsoda.cli.console import emit_json, output, progress, show_warning
+from tabsoda.errors import InputError, InteractionWarning
 
 
 def pool(
@@ -37,6 +38,9 @@ def pool(
 
     The fmi is the fraction of missing information: how much of the information about an estimate
     is lost because answers are missing.
+
+    If a model has an interaction or a curve that the draws were made without, a warning names it
+    and the option of tabsoda impute that adds it.
 
     Parameters
     ----------
@@ -85,10 +89,14 @@ def pool(
         update(0, 1, "")
         found = load_result(result)
     options: dict[str, Any] = {"weights": weights, "where": where}
-    with progress("Estimating") as update:
+    with progress("Estimating") as update, warnings.catch_warnings():
+        # Shown below, after the progress bar.
+        warnings.simplefilter("ignore", InteractionWarning)
         if formula is not None:
             options |= {"family": family, "exponentiate": exponentiate, "progress": update}
         parts = [_estimated(found, by, function, names, options) for function, names in wanted]
+    for text in dict.fromkeys(text for part in parts for text in getattr(part, "warnings", ())):
+        show_warning(text)
     request = {"weights": weights, "where": where, "by": by}
     if formula is not None:
         request = {"formula": formula, "family": family, **request}

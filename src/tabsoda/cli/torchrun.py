@@ -29,6 +29,8 @@ def fit_together(
     skip_mask: Path | None = None,
     quality: Literal["fast", "balanced", "best", "tiny"] = "balanced",
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    interaction: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    straight_lines: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
     fit_rows: int | None = None,
     device: str = "auto",
@@ -52,6 +54,11 @@ def fit_together(
         estimates are poor.
     changes
         Change one setting, such as training.max_steps=500; may be repeated.
+    interaction
+        A term that the analysis will need, such as AGE:SEX, or AGE:AGE for a curve; may be
+        repeated. Draws then have it whether or not the answers show it.
+    straight_lines
+        Draw from regressions without interactions and curves.
     seed
         The same seed gives the same model, up to rounding.
     fit_rows
@@ -60,6 +67,7 @@ def fit_together(
         auto, cpu or cuda.
     """
     from tabsoda._internal.files import refuse_to_overwrite
+    from tabsoda.cli.impute_options import parse_interactions
     from tabsoda.cli.impute_settings import parse_settings
     from tabsoda.engines import settings_for
     from tabsoda.imputer import TabSODAImputer
@@ -69,7 +77,13 @@ def fit_together(
 
     refuse_to_overwrite(model, force=False)
     settings = parse_settings(changes, settings_for(quality, 1, 1))
-    imputer = TabSODAImputer(quality=quality, settings=settings, random_state=seed, device=device)
+    imputer = TabSODAImputer(
+        quality=quality,
+        settings=settings,
+        interactions=parse_interactions(interaction, straight_lines=straight_lines),
+        random_state=seed,
+        device=device,
+    )
     if rules is not None:
         imputer.rules = RuleSet.from_toml(rules)
         require_review(imputer.rules, accepted=False, file=str(rules))

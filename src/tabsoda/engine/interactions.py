@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import prod
 from typing import Any, NoReturn
 
@@ -143,8 +143,7 @@ def _joined(pieces: list[str]) -> Iterator[list[str]]:
     for n_names in (2, 3):
         for cuts in combinations(range(1, len(pieces)), n_names - 1):
             edges = [0, *cuts, len(pieces)]
-            parts = zip(edges[:-1], edges[1:], strict=True)
-            yield [":".join(pieces[start:stop]).strip() for start, stop in parts]
+            yield [":".join(pieces[start:stop]).strip() for start, stop in pairwise(edges)]
 
 
 def _refuse_name(

@@ -155,6 +155,21 @@ _TRAIN: dict[str, EventText] = {
         "no regressions for draws",
         "draws were not asked for; any would come from the network alone",
     ),
+    "interaction_requested": EventText(
+        "train",
+        "product in the regressions for draws, as requested",
+        "{questions:product}",
+    ),
+    "interaction_in_draws": EventText(
+        "train",
+        "product or curve in its regression for draws",
+        "{questions:product}",
+    ),
+    "requested_interaction_left_out": EventText(
+        "train",
+        "requested product left out: a question is not modelled",
+        "{questions:product}",
+    ),
     "predictor_blended_in": EventText(
         "train",
         "predictor blended in",

@@ -3,14 +3,16 @@
 ``{cells}`` is a value: a number with separators, a text, or a list. ``{cells:cell/cells}`` counts:
 "1 cell", "2,000 cells". ``{share:.1%}`` is a number format. ``{names:quoted}`` puts quotes around
 each. ``{codes:with reasons}`` writes two lists in pairs: "8 (refused), 9 (unknown)"; and
-``{codes:with cells, cell/cells}`` counts in the brackets. A part in square brackets is left out
+``{codes:with cells, cell/cells}`` counts in the brackets. ``{questions:product}`` writes a term:
+"AGE:SEX", "AGE squared". A part in square brackets is left out
 where one of its values is absent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _PARTS = re.compile(r"\[([^\]]*)\]")
@@ -77,6 +79,8 @@ def _value(found: re.Match[str], counts: Mapping[str, Any]) -> str:
 
 def write_value(value: Any, form: str = "") -> str:
     """Write a value in one of the forms that the module's text lists."""
+    if form == "product":
+        return product_text(value if isinstance(value, list | tuple) else (value,))
     if isinstance(value, list | tuple):
         return ", ".join(write_value(entry, form) for entry in value)
     if form == "quoted":
@@ -88,3 +92,16 @@ def write_value(value: Any, form: str = "") -> str:
     if isinstance(value, str):
         return value
     return f"{value:{form or (',' if isinstance(value, int) else 'g')}}"
+
+
+def product_text(questions: Sequence[Any]) -> str:
+    """Write the product of some questions; the same one twice is its square.
+
+    Examples
+    --------
+    >>> product_text(["AGE", "SEX"]), product_text(["AGE", "AGE"]), product_text(["A", "A", "B"])
+    ('AGE:SEX', 'AGE squared', 'A squared:B')
+    """
+    powers = {1: "", 2: " squared", 3: " cubed"}
+    times = Counter(str(one) for one in questions)
+    return ":".join(f"{name}{powers.get(n, f' to the power {n}')}" for name, n in times.items())

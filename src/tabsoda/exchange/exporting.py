@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # Writes all files for a program to an empty folder, and logs changes as events.
 Writer = Callable[["Imputations", Path, EventLog], None]
 
-TARGETS = ("stata", "r", "spss", "sas", "csv", "parquet")
 _MODULES = {
     "stata": "stata",
     "r": "r_mice",
@@ -32,6 +31,7 @@ _MODULES = {
     "csv": "csv_files",
     "parquet": "parquet_files",
 }
+TARGETS = tuple(_MODULES)
 RECORD = "export.json"
 _AGAIN = "export again: nothing was written"
 

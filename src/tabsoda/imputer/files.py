@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
+from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.engines import Engine, load_engine
 from tabsoda.errors import InputError
 from tabsoda.paper.settings import PaperSettings
@@ -56,6 +57,7 @@ class ImputerState:
     skips : str
     gate_policy : str
     routes : RouteModels or None
+    interactions : bool or list of str
     """
 
     schema: Schema | None
@@ -66,6 +68,7 @@ class ImputerState:
     skips: str
     gate_policy: str = "follow"
     routes: RouteModels | None = None
+    interactions: Interactions = True
 
     @classmethod
     def of(cls, imputer: TabSODAImputer) -> ImputerState:
@@ -80,6 +83,7 @@ class ImputerState:
             imputer.skips,
             imputer.gate_policy,
             imputer.routes_,
+            term_texts(imputer.interactions),
         )
 
     def parameters(self, engine: Engine) -> dict[str, Any]:
@@ -94,6 +98,7 @@ class ImputerState:
             # The rules were accepted when the model was fitted.
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
             "gate_policy": self.gate_policy,
+            "interactions": self.interactions,
             "n_imputations": self.n_imputations,
             "random_state": engine.seed,
         }
@@ -118,6 +123,7 @@ class ImputerState:
             "n_imputations": int(self.n_imputations),
             "skips": self.skips,
             "gate_policy": self.gate_policy,
+            "interactions": self.interactions,
             "files": [name for name in (_SCHEMA, _RULES, _ROUTES) if (folder / name).exists()],
         }
         write_json(folder / _TEXT, content)
@@ -142,6 +148,8 @@ class ImputerState:
                 # Models saved before this parameter existed used "keep".
                 str(content.get("gate_policy", "keep")),
                 RouteModels.load(folder / _ROUTES) if (folder / _ROUTES).exists() else None,
+                # Models of the paper's engine saved before this parameter existed have none.
+                term_texts(content.get("interactions", True)),
             )
         except InputError:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tabsoda.engines import QUALITIES, AnySettings, Engine, fit_engine, settings_for
+from tabsoda.engines import (
+    QUALITIES,
+    AnySettings,
+    Engine,
+    fit_engine,
+    settings_for,
+    with_interactions,
+)
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
 from tabsoda.imputer.input import read_input, unmasked
-from tabsoda.imputer.parameters import check_parameters, checked_seed, read_rules
+from tabsoda.imputer.parameters import check_parameters, check_terms, checked_seed, read_rules
 from tabsoda.imputer.run_identity import run_record
 from tabsoda.imputer.sklearn_interface import SklearnImputer
 from tabsoda.progress import Progress
@@ -67,6 +75,11 @@ class TabSODAImputer(SklearnImputer):
         How to treat questions that depend on a missing answer (a gate), where rules are known.
         "follow": each draw imputes the gate first, then skips or imputes the questions that
         depend on it. "keep": every missing cell is imputed, as in the paper.
+    interactions : bool or list of str
+        Products and curves in the regressions that draws come from. True: those that the answers
+        show. False: straight lines. A list of terms that the analysis will need, such as
+        ``["AGE:SEX", "AGE:AGE"]`` (the second is a curve): these too, in the regression of every
+        other question, whether or not the answers show them. A term has two or three questions.
     n_imputations : int
         Default number of draws of :meth:`impute`.
     random_state : int
@@ -120,6 +133,7 @@ class TabSODAImputer(SklearnImputer):
         rules: Any = None,
         accept_unreviewed: bool = False,
         gate_policy: str = "follow",
+        interactions: bool | Sequence[str | Sequence[str]] = True,
         n_imputations: int = 5,
         random_state: int = 0,
         device: str = "auto",
@@ -132,6 +146,7 @@ class TabSODAImputer(SklearnImputer):
         self.rules = rules
         self.accept_unreviewed = accept_unreviewed
         self.gate_policy = gate_policy
+        self.interactions = interactions
         self.n_imputations = n_imputations
         self.random_state = random_state
         self.device = device
@@ -167,6 +182,7 @@ class TabSODAImputer(SklearnImputer):
         X = unmasked(X)
         is_named = self._validate(X, reset=True)
         survey = read_input(X, self.description, skip_mask)
+        check_terms(self.interactions, survey)
         survey = self._under_rules(survey, given.rules, progress)
         if not is_named and not survey.is_array:
             self._take_names(survey.frame.columns)
@@ -179,6 +195,7 @@ class TabSODAImputer(SklearnImputer):
             device=self.device,
             row_weights=sample_weight,
             checkpoint=None if checkpoint is None else Path(checkpoint),
+            interactions=self.interactions,
             progress=progress,
         )
         self.routes_ = None
@@ -311,7 +328,9 @@ class TabSODAImputer(SklearnImputer):
         if hasattr(self, "engine_"):
             return self._under_own_rules(read_input(X, self.schema_, skip_mask))
         rules = check_parameters(self).rules
-        return self._under_rules(read_input(X, self.description, skip_mask), rules, progress)
+        survey = read_input(X, self.description, skip_mask)
+        check_terms(self.interactions, survey)
+        return self._under_rules(survey, rules, progress)
 
     def use_rules(self, rules: Any, *, accept_unreviewed: bool = False) -> TabSODAImputer:
         """Use other rules for imputing from now on, without refitting.
@@ -388,7 +407,8 @@ class TabSODAImputer(SklearnImputer):
                 found=repr(self.quality),
                 expected=f"one of {', '.join(map(repr, QUALITIES))}",
             )
-        return settings_for(self.preset or self.quality, n_rows, n_columns, self.settings)
+        settings = settings_for(self.preset or self.quality, n_rows, n_columns, self.settings)
+        return with_interactions(settings, self.interactions)
 
     @property
     def schema(self) -> Schema | None:

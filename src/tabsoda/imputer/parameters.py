@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tabsoda.engine.interactions import Interactions, forced_questions
 from tabsoda.errors import InputError
 from tabsoda.routing.policy import check_policy
 from tabsoda.skips.review_policy import require_review
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.survey import InputFile
+from tabsoda.survey import InputFile, Survey
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
@@ -43,6 +44,16 @@ def check_parameters(imputer: TabSODAImputer) -> GivenRules:
             next_step="Leave out skips='mine', or leave out rules",
         )
     return read_rules(imputer.rules, accepted=imputer.accept_unreviewed)
+
+
+def check_terms(interactions: Interactions, survey: Survey) -> None:
+    """Raise if a term of the parameter interactions is not a product of the survey's questions."""
+    others: dict[str, str] = {}
+    if not survey.is_array:
+        # Columns of the file that the description does not mention are ignored.
+        others = dict.fromkeys(survey.frame.columns, "ignore")
+        others |= {column.name: column.role.value for column in survey.schema}
+    forced_questions(interactions, survey.table.columns, others)
 
 
 def read_rules(rules: Any, *, accepted: bool) -> GivenRules:

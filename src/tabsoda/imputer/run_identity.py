@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import file_hash
 from tabsoda._internal.write_errors import writing_to
+from tabsoda.engine.interactions import term_texts
 from tabsoda.results.run_record import RunRecord
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
         "preset": imputer.preset,
         "settings": imputer.settings or {},
         "skips": imputer.skips,
+        "interactions": term_texts(imputer.interactions),
     }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tabsoda._version import __version__
+from tabsoda.event_texts.template import product_text
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.column import Reason
 from tabsoda.skips.rule_set import RuleSet
@@ -22,7 +23,16 @@ CITATION = (
     "Chen Y, Kim T, Shu H, Feng Y (2026). TabSODA: Tabular Diffusion based Imputation with Skip "
     "Pattern Detection and Ordinal Awareness. Preprint."
 )
+BARTLETT = (
+    "Bartlett JW, Seaman SR, White IR, Carpenter JR (2015). Multiple imputation of covariates by "
+    "fully conditional specification: Accommodating the substantive model. Statistical Methods in "
+    "Medical Research 24(4), 462-487."
+)
 RUBIN = "Rubin DB (1987). Multiple Imputation for Nonresponse in Surveys. Wiley."
+# As the engine has them; a test compares. The engine loads torch, which a report does not need.
+FALSE_SHARE = 0.02
+INCOMPLETE_SHARE = 0.05
+_MOST_NAMED = 5
 _LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
 
 
@@ -43,7 +53,9 @@ def describe_methods(
     inputs = manifest.get("inputs", {})
     return {
         "paragraph": _paragraph(result, manifest, rules),
-        "citations": [CITATION, RUBIN],
+        "citations": [CITATION, *[BARTLETT] * _has_found_products(result), RUBIN],
+        "interactions": [list(one) for one in result.interactions],
+        "requested_interactions": list(result.requested_interactions),
         "seed": options.get("seed"),
         "options": options,
         "settings": result.settings,
@@ -63,7 +75,7 @@ def describe_methods(
 def _paragraph(result: Imputations, manifest: dict[str, Any], rules: RuleSet | None) -> str:
     sentences = [
         *_data_sentences(result),
-        *_model_sentences(result.settings, n_draws=len(result)),
+        *_model_sentences(result),
         *_draw_sentences(result, manifest.get("options", {})),
         *_skip_sentences(result, manifest, rules),
     ]
@@ -94,8 +106,20 @@ def _data_sentences(result: Imputations) -> list[str]:
     return sentences
 
 
-def _model_sentences(settings: dict[str, Any], *, n_draws: int) -> list[str]:
+def _has_found_products(result: Imputations) -> bool:
+    """Return whether draws have products that were found in the answers."""
+    return _draws_from_regressions(result) and bool(result.interactions)
+
+
+def _draws_from_regressions(result: Imputations) -> bool:
+    settings = result.settings
+    refitted = settings.get("draws", {}).get("method") == "refitted"
+    return bool(len(result) and refitted and settings.get("regressions", {}).get("sets"))
+
+
+def _model_sentences(result: Imputations) -> list[str]:
     """Describe what was fitted, and where the draws and the point estimates come from."""
+    settings = result.settings
     if "em" in settings:
         rounds = settings["em"].get("rounds")
         within = f" in up to {rounds} rounds" if rounds else ""
@@ -109,11 +133,9 @@ def _model_sentences(settings: dict[str, Any], *, n_draws: int) -> list[str]:
         "A neural network was trained on all questions together to predict answers that were hidden"
         " at random from a respondent's other answers."
     ]
-    regressions = settings.get("regressions", {})
-    refitted = settings.get("draws", {}).get("method") == "refitted"
-    if n_draws and refitted and regressions.get("sets"):
-        sentences += _regression_sentences(regressions)
-    elif n_draws:
+    if _draws_from_regressions(result):
+        sentences += _regression_sentences(result)
+    elif len(result):
         sentences.append(
             "Draws come from the network's predictive distributions, one question after the other,"
             " each given the answers drawn before it."
@@ -121,12 +143,16 @@ def _model_sentences(settings: dict[str, Any], *, n_draws: int) -> list[str]:
     return [*sentences, _point_sentence(settings)]
 
 
-def _regression_sentences(regressions: dict[str, Any]) -> list[str]:
+def _regression_sentences(result: Imputations) -> list[str]:
+    regressions = result.settings["regressions"]
+    products = _product_sentences(result)
+    straight = "" if products else ", without interactions and curves"
     return [
         "Draws come from chained regressions, one per question: linear regression with predictive"
         " mean matching for numbers, multinomial logistic regression for nominal and proportional"
         " odds regression for ordinal answers, each with the main effects of at most"
-        f" {regressions['max_questions']} other questions and no interactions.",
+        f" {regressions['max_questions']} other questions{straight}.",
+        *products,
         f"{regressions['sets']} sets of regressions were fitted, each to a differently completed"
         f" table and to a random {regressions['row_share']:.0%} of its rows, so that coefficients"
         " vary between draws; each draw started from the network's prediction"
@@ -134,6 +160,55 @@ def _regression_sentences(regressions: dict[str, Any]) -> list[str]:
         f"Nominal questions with more than {regressions['max_levels']} levels were drawn from the"
         " network.",
     ]
+
+
+def _product_sentences(result: Imputations) -> list[str]:
+    """Describe the products and curves in the regressions; nothing if they are straight lines."""
+    sentences = []
+    found = [
+        f"{product_text(event.counts['questions'])} for {event.column}"
+        for event in result.events
+        if event.kind == "interaction_in_draws"
+    ]
+    requested = [
+        product_text(event.counts["questions"])
+        for event in result.events
+        if event.kind == "interaction_requested"
+    ]
+    tested = f"at a nominal false discovery rate of {FALSE_SHARE:.0%} per question"
+    if found:
+        n_questions = len({question for question, _ in result.interactions})
+        more = max(len(found) - _MOST_NAMED, 0)
+        sentences += [
+            "Products of two or three questions and squares (curves) were added to a regression"
+            f" where score tests, {tested}, found them in addition to the main effects:"
+            f" {len(found):,} for {n_questions:,} {_plural('question', n_questions)}"
+            f" ({', '.join(found[:_MOST_NAMED])}{f', and {more:,} more' if more else ''}).",
+            "A question in such a product of which at least"
+            f" {INCOMPLETE_SHARE:.0%} of the answers were missing was not regressed on the question"
+            " that depends on the product. It was drawn in proportion to its own regression times"
+            " the likelihood of that question (of up to three such questions), so that the"
+            " regressions are compatible"
+            " (substantive-model-compatible imputation, Bartlett et al. 2015).",
+        ]
+    elif result.settings["regressions"].get("interactions"):
+        sentences.append(
+            f"Score tests, {tested}, found no product or square of questions that a regression"
+            " needed in addition to the main effects."
+        )
+    if requested:
+        shown, verb = " and ".join(requested), "was" if len(requested) == 1 else "were"
+        sentences.append(
+            f"The {_plural('term', len(requested))} {shown} {verb} specified by the analyst and"
+            " included, with main effects, in the regressions of all other questions."
+        )
+        if not result.settings["regressions"].get("interactions"):
+            sentences.append("No other products and no curves were looked for.")
+    return sentences
+
+
+def _plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
 
 
 def _point_sentence(settings: dict[str, Any]) -> str:

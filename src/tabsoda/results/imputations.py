@@ -290,6 +290,29 @@ class Imputations:
         columns = self.survey.schema.of_role(ColumnRole.WEIGHT)
         return self.survey.frame.select([column.name for column in columns])
 
+    @property
+    def interactions(self) -> tuple[tuple[str, str], ...]:
+        """Products and curves found in the answers and used for draws, as (question, term).
+
+        ``("INCOME", "AGE:SEX")``: the effect of age on income differs by sex.
+        ``("INCOME", "AGE:AGE")``: the effect of age is curved. Those that the imputer's parameter
+        of this name requested for all questions are in :attr:`requested_interactions`.
+        """
+        return tuple(
+            (str(event.column), ":".join(event.counts["questions"]))
+            for event in self.events
+            if event.kind == "interaction_in_draws"
+        )
+
+    @property
+    def requested_interactions(self) -> tuple[str, ...]:
+        """Terms in the regressions of all other questions, by the parameter ``interactions``."""
+        return tuple(
+            ":".join(event.counts["questions"])
+            for event in self.events
+            if event.kind == "interaction_requested"
+        )
+
     def point(self, ordinal: str = "mode") -> Any:
         """Return the point estimate as a table of the same kind as the input.
 

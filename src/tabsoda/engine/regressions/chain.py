@@ -76,6 +76,7 @@ class Chain:
         filled: Numbers,
         predictors: dict[int, Places],
         forced: tuple[tuple[int, ...], ...],
+        barred: Bools,
         row_share: float,
         row_weights: Numbers | None,
     ) -> Chain:
@@ -83,7 +84,8 @@ class Chain:
         matrix = design.matrix(filled, table.states.skipped)
         asked = ~table.states.skipped
         share = table.states.missing.sum(axis=0) / np.maximum(asked.sum(axis=0), 1)
-        factors = Factors(forced, frozenset(np.flatnonzero(share >= _INCOMPLETE).tolist()))
+        incomplete = frozenset(np.flatnonzero(share >= _INCOMPLETE).tolist())
+        factors = Factors(forced, incomplete, barred)
         chain = cls(
             table, design, predictors, factors, filled.copy(), matrix, row_share, row_weights
         )

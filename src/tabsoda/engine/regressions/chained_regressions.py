@@ -107,7 +107,9 @@ class ChainedRegressions:
         design = Design.of(table, filled)
         matrix = design.matrix(filled, states.skipped)
         predictors = choose_predictors(design, matrix, positions, barred, max_questions)
-        chain = Chain.start(table, design, filled, predictors, forced, row_share, row_weights)
+        chain = Chain.start(
+            table, design, filled, predictors, forced, barred, row_share, row_weights
+        )
         sets: list[dict[int, Regression]] = []
         # In products this small, threads wait for each other longer than they compute.
         with worker_threads(1):

@@ -85,6 +85,8 @@ class Factors:
         Questions whose products are in every regression but their own.
     incomplete : frozenset of int
         Questions of which enough answers are missing that it matters how they are drawn.
+    barred : ndarray of bool, shape (d, d), or None
+        True at (question, predictor) if the question must not be regressed on that predictor.
     accepted : list of Relation
     drawn_by : dict of int to set of int
         Per question, the responses that it is drawn by instead of being regressed on them.
@@ -92,6 +94,7 @@ class Factors:
 
     forced: tuple[tuple[int, ...], ...] = ()
     incomplete: frozenset[int] = frozenset()
+    barred: NDArray[np.bool_] | None = None
     accepted: list[Relation] = field(default_factory=list)
     drawn_by: dict[int, set[int]] = field(default_factory=dict)
 
@@ -158,7 +161,12 @@ class Factors:
         given = {}
         for p, places in predictors.items():
             apart = self.drawn_by.get(p, set())
-            groups = [group for group in self.forced if not {p, *apart} & set(group)]
+            groups = [
+                group
+                for group in self.forced
+                if not {p, *apart} & set(group)
+                and (self.barred is None or not self.barred[p, list(group)].any())
+            ]
             sources = [design.places(q) for group in groups for q in group]
             places = np.unique(np.concatenate([places, *sources])).astype(np.int64)
             places = places[~np.isin(design.column_of[places], sorted(apart))]
