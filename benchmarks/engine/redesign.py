@@ -4,8 +4,8 @@
 
 BEFORE and AFTER are ``results.json`` files that ``tabsoda evaluate`` wrote for
 ``benchmarks/studies/standard.toml`` (MAR, followers resolved, "TabSODA" and "TabSODA fast")
-with the package before and after the change. Differences are those of cells of the same survey, replication
-and method; the interval treats the surveys as units.
+with the package before and after the change. Differences are those of cells of the same survey,
+replication and method; the interval treats the surveys as units.
 """
 
 from __future__ import annotations
