@@ -1,11 +1,12 @@
 """Sample, hide, impute and analyse, to see whether draws keep interactions and curves.
 
     python benchmarks/coverage/interactions.py RECORDS --methods "fast;mice" --samples 0 40
-    python benchmarks/coverage/interactions.py RECORDS --table benchmarks/coverage/interactions.json
+    python benchmarks/coverage/interactions.py RECORDS --table
 
 RECORDS is a file of one line of JSON per sample and method, to which is added; what it holds is not
 computed again. The same number is the same sample with the same hidden answers for every method.
-TABSODA_SURVEYS names the folder of the surveys. ``--table`` writes the summary.
+TABSODA_SURVEYS names the folder of the surveys. ``--table`` writes ``interactions.json`` and its
+table in README.md.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from tabsoda.bench.metrics.coverage import intervals
 from tabsoda.table import CodedTable
 
 SEED = 17
+RESULT = Path(__file__).with_name("interactions.json")
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- interactions -->", "<!-- end of interactions -->"
 REFERENCES = ("complete data", "complete cases")
 
 
@@ -71,30 +75,85 @@ def replicate(
 
 
 def summary(records: list[dict[str, Any]], surveys: Path) -> list[dict[str, Any]]:
-    """Return, per population, setting, estimand and method: ratio to the truth, bias, coverage."""
-    groups: dict[tuple[Any, ...], list[list[Any]]] = {}
+    """Return, per population, setting, estimand and method, the figures of all its samples."""
+    setting = ("population", "mechanism", "rows", "share")
+    complete = {
+        (*(record[key] for key in setting), record["number"], what): found[1:]
+        for record in records
+        if record["method"] == "complete data"
+        for what, found in record["estimates"].items()
+    }
+    groups: dict[tuple[Any, ...], list[list[float]]] = {}
     for record in records:
-        for what, found in record["estimates"].items():
-            key = tuple(record[k] for k in ("population", "mechanism", "rows", "share"))
-            groups.setdefault((*key, record["method"], what, found[0]), []).append(found[1:])
+        key = tuple(record[name] for name in setting)
+        for what, (kind, *found) in record["estimates"].items():
+            whole = complete[(*key, record["number"], what)]
+            groups.setdefault((*key, record["method"], what, kind), []).append([*found, *whole])
     rows = []
-    for (name, mechanism, n, share, method, what, kind), found in groups.items():
-        truth = truths(name, surveys)[what]
-        estimates, low, high = np.array(found, dtype=float).T
+    for (*key, method, what, kind), found in groups.items():
+        truth = truths(key[0], surveys)[what]
+        estimate, low, high, of_complete, low_complete, high_complete = np.array(found).T
+        width = (high_complete - low_complete).mean()
+        straight = key[0] == "linear" and kind in ("interaction", "curve")
         rows.append(
-            {
-                "population": name, "mechanism": mechanism, "rows": n, "share": share,
-                "method": method, "estimand": what, "kind": kind, "truth": float(f"{truth:.4g}"),
-                "ratio": round(float(estimates.mean() / truth), 3)
-                if name != "linear" or kind in ("main effect", "mean") else None,
-                "bias_se": round(float((estimates.mean() - truth) / estimates.std(ddof=1)), 2)
-                if len(found) > 1 else None,
+            dict(zip(setting, key, strict=True))
+            | {
+                "method": method,
+                "estimand": what,
+                "kind": kind,
+                "truth": float(f"{truth:.4g}"),
+                "ratio": None if straight else round(float(estimate.mean() / truth), 3),
+                "bias": round(float((estimate - of_complete).mean() / (width / 3.92)), 3),
                 "coverage": round(float(((low <= truth) & (truth <= high)).mean()), 3),
-                "width": float(f"{(high - low).mean():.4g}"),
+                "width": round(float((high - low).mean() / width), 3),
                 "samples": len(found),
             }
-        )  # fmt: skip
+        )
     return rows
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the README: means over the estimands of a kind."""
+    methods = [
+        m
+        for m in ("complete data", "complete cases", *METHODS)
+        if any(r["method"] == m for r in rows)
+    ]
+    kinds = {
+        "products and curves": ("interaction", "curve"),
+        "main effects": ("main effect",),
+        "means": ("mean",),
+    }
+    lines = [
+        "| population | rows | estimates of | " + " | ".join(methods) + " |",
+        "| --- | ---: | --- | " + "---: | " * len(methods),
+    ]
+    settings = dict.fromkeys((r["population"], r["rows"], r["mechanism"]) for r in rows)
+    for name, n, mechanism in settings:
+        for label, of_kind in kinds.items():
+            cells = []
+            for method in methods:
+                own = [
+                    r
+                    for r in rows
+                    if (r["population"], r["rows"], r["mechanism"]) == (name, n, mechanism)
+                    and r["method"] == method
+                    and r["kind"] in of_kind
+                ]
+                cells.append(_cell(own))
+            lines.append(
+                f"| {name}, {mechanism.upper()} | {n:,} | {label} | " + " | ".join(cells) + " |"
+            )
+    return "\n\n" + "\n".join(lines) + "\n\n"
+
+
+def _cell(rows: list[dict[str, Any]]) -> str:
+    """Return mean coverage in %, and mean absolute bias in standard errors, with the samples."""
+    if not rows:
+        return ""
+    coverage = 100 * np.mean([row["coverage"] for row in rows])
+    bias = np.mean([abs(row["bias"]) for row in rows])
+    return f"{coverage:.0f} ({bias:.2f}; {rows[0]['samples']})"
 
 
 def main() -> None:
@@ -106,15 +165,18 @@ def main() -> None:
     parser.add_argument("--mechanisms", default="mar,mcar")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--share", type=float, default=0.3)
-    parser.add_argument("--table", type=Path)
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     surveys = Path(os.environ.get("TABSODA_SURVEYS", "surveys"))
     torch.set_num_threads(1)
     lines = options.records.read_text().splitlines() if options.records.exists() else []
     records = [json.loads(line) for line in lines]
-    if options.table is not None:
+    if options.table:
         rows = summary(records, surveys)
-        options.table.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+        RESULT.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+        before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+        _, _, after = rest.partition(END)
+        README.write_text(before + BEGIN + markdown(rows) + END + after, encoding="utf-8")
         return
     keys = ("population", "mechanism", "rows", "share", "number", "method")
     done = {tuple(record[key] for key in keys) for record in records}

@@ -14,19 +14,19 @@ from tabsoda._internal.threads import Threads
 # Time per unit of each count of a stage, in probes (see tabsoda._internal.machine_speed) on one
 # core: "constants" of benchmarks/engine/cost_calibration.json.
 PROBES: dict[str, tuple[float, ...]] = {
-    "answering": (1.68, 4.57e-06, 1.11e-11, 5e-05, 3.27e-05, 0.045),
-    "completing": (1.08, 0.0, 1.04e-09, 8.91e-06, 0.00042, 63.1),
-    "drawing": (0.357, 7.73e-05, 0.0, 3.2e-05),
-    "reading": (20.2, 5.46e-05),
-    "redrawing": (0.0207, 1.68e-06, 8.53e-06),
-    "regressing": (0.286, 2.69e-06, 5.22e-09),
-    "reporting": (14.3, 0.249, 4.73e-05, 0.000143),
-    "training": (2.01, 4.89e-05, 1.28e-09, 4.76e-05),
-    "trees": (1.05, 3.99e-05, 1.38, 8.75e-05),
-    "writing": (43.4, 6.31e-05),
+    "answering": (1.13, 0.0, 2.2e-10, 5.26e-05, 3.02e-05, 0.0296),
+    "completing": (0.0791, 3.92e-05, 1.83e-09, 2.23e-06, 7.36e-05, 4.73),
+    "drawing": (0.133, 4.87e-05, 1.37e-09, 1.25e-05),
+    "reading": (15.1, 4.66e-05),
+    "redrawing": (0.0101, 7.96e-06, 7.32e-05),
+    "regressing": (0.266, 5.63e-07, 2.84e-07),
+    "reporting": (8.71, 0.567, 3.39e-05, 0.0),
+    "training": (1.34, 6.07e-05, 1.33e-09, 7.7e-05),
+    "trees": (0.777, 3.46e-05, 1.34, 8.82e-05),
+    "writing": (46.0, 4.68e-05),
 }
 # Bytes per unit of each count of a plan's memory: "memory" of the same file.
-BYTES: tuple[float, ...] = (5.7e8, 0, 7.76, 8.99, 70.5, 356)
+BYTES: tuple[float, ...] = (570000000.0, 0.0, 17.4, 8.23, 66.8, 520.0)
 # Memory of the process that fits trees: interpreter and libraries, and bytes per cell.
 _TREE_PROCESS = 2.0e8
 _TREE_CELL = 40.0
