@@ -57,8 +57,8 @@ class WorkPlan:
         probabilities of all levels in memory at a time; drawn cells.
     cells : int
         Cells of the table.
-        trees_beside : bool
-            Whether trees are fitted in a separate process.
+    trees_beside : bool
+        Whether trees are fitted in a separate process.
     """
 
     stages: Mapping[str, tuple[float, ...]]

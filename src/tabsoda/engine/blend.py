@@ -35,7 +35,7 @@ class HeldOutCells(NamedTuple):
         The true answers.
     level_weights : ndarray of float64, shape (N,)
         Weights of the rows.
-        number_columns : ndarray of int64, shape (M,)
+    number_columns : ndarray of int64, shape (M,)
     numbers : ndarray of float64, shape (M,)
         The true answers, in standard deviations from the mean.
     number_weights : ndarray of float64, shape (M,)
@@ -156,8 +156,8 @@ def fit_blend(
     ----------
     predictions : sequence of Prediction
         One per predictor.
-        names, usual : sequence
-            One per predictor.
+    names, usual : sequence
+        One per predictor.
     truth : HeldOutCells
     ordered : ndarray of bool, shape (n_categorical,)
     n_numbers : int

@@ -42,7 +42,7 @@ class AnswerCodec:
         Visible answers per level, 0 in the padding.
     bins : NumberBins
         Bins of the numbers.
-        scores : ContinuousCoder
+    scores : ContinuousCoder
         Normal scores of the numbers.
     constants : ndarray of float64, shape (d,)
         Value for missing cells of a column that is not modelled; NaN: they stay missing.

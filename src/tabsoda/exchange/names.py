@@ -18,14 +18,14 @@ class NameRule:
     ----------
     program : str
         Name of the program, for messages.
-        longest : int
-            Maximum number of characters.
-        reserved : frozenset of str
-            Reserved words, in lower case.
-        first, others : str
-            Characters allowed at the beginning and after it, as a regular expression class.
-        ignores_case : bool
-            Whether two names that differ only in case are equal.
+    longest : int
+        Maximum number of characters.
+    reserved : frozenset of str
+        Reserved words, in lower case.
+    first, others : str
+        Characters allowed at the beginning and after it, as a regular expression class.
+    ignores_case : bool
+        Whether two names that differ only in case are equal.
     """
 
     program: str

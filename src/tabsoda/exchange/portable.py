@@ -41,12 +41,12 @@ class PortableColumn:
     ----------
     column : Column
         The description of the question.
-        name : str
-            Its name in the program.
-        position : int
-            Its position among the questions.
-        numbers : ndarray of float64 or None
-            The number of each level; None if answers are already numbers.
+    name : str
+        Its name in the program.
+    position : int
+        Its position among the questions.
+    numbers : ndarray of float64 or None
+        The number of each level; None if answers are already numbers.
     labels : dict of float to str
         Texts of the answers' numbers.
     """

@@ -27,7 +27,7 @@ class Model:
     ----------
     settings : PaperSettings
         With ``"auto"`` resolved.
-        seed : int
+    seed : int
     device : torch.device
     codec : TableCodec
         Its cutpoints are the encoder's.

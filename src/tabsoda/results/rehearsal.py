@@ -121,7 +121,7 @@ def check_room(folder: Path, needed: float) -> None:
     ----------
     folder : Path
         An existing folder.
-        needed : float
+    needed : float
         Bytes.
     """
     free = shutil.disk_usage(folder).free

@@ -208,8 +208,8 @@ class RouteSampler:
             Rows and columns to apply the rules to.
         values, states : ndarray, shape (n_rows, n_columns)
             Values and states of these rows.
-            counts : Counter, optional
-                Receives the number of skips per rule.
+        counts : Counter, optional
+            Receives the number of skips per rule.
         silent : ndarray of bool, shape (n_rows, n_targets), optional
             Cells that are not counted in the return values.
 

@@ -74,10 +74,10 @@ def impute_shards(
         ``manifest.json``. A folder with a manifest is complete.
     m : int
         Number of draws.
-        shard_rows : int
-            Rows in memory at a time, in each process.
-        fit_rows : int
-            Sampled by a hash of their content: independent of the order of the file and the shards.
+    shard_rows : int
+        Rows in memory at a time, in each process.
+    fit_rows : int
+        Sampled by a hash of their content: independent of the order of the file and the shards.
     skip_mask : path, optional
         A Parquet file of booleans, row by row as the data.
     unlisted : {"error", "missing"}

@@ -21,7 +21,7 @@ class NetworkInput:
     ----------
     levels : int64 tensor, shape (n, n_categorical)
         Valid only where visible.
-        scores : float32 tensor, shape (n, n_numbers)
+    scores : float32 tensor, shape (n, n_numbers)
         Normal scores, valid only where visible.
     visible, skipped : bool tensor, shape (n, T)
         Cells that are neither are missing.
