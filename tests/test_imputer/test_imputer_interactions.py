@@ -133,7 +133,7 @@ def test_a_requested_term_is_in_the_regression_of_every_other_question(fitted):
 
 def test_what_the_answers_show_is_found_unless_straight_lines_are_wanted(fitted, seen):
     assert ("GROUP", "AGE") in products(fitted)["INCOME"]
-    assert "INCOME: product or curve in its regression for draws (GROUP:AGE)" in [
+    assert "INCOME: product or curve added to the regression for draws (GROUP:AGE)" in [
         sentence(event) for event in fitted.events_
     ]
     straight = described(interactions=False).fit(seen)
@@ -203,7 +203,7 @@ def test_the_result_folder_has_them(seen, tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["options"]["interactions"] == ["AGE:HEALTH"]
     texts = [event["text"] for event in manifest["events"]]
-    assert "INCOME: product or curve in its regression for draws (GROUP:AGE)" in texts
+    assert "INCOME: product or curve added to the regression for draws (GROUP:AGE)" in texts
     read = load_result(tmp_path / "out")
     assert ("INCOME", "GROUP:AGE") in read.interactions
     assert read.interactions == result.interactions

@@ -162,7 +162,7 @@ _TRAIN: dict[str, EventText] = {
     ),
     "interaction_in_draws": EventText(
         "train",
-        "product or curve in its regression for draws",
+        "product or curve added to the regression for draws",
         "{questions:product}",
     ),
     "requested_interaction_left_out": EventText(

@@ -34,7 +34,7 @@ def read_delimited(path: Path) -> RawTable:
         raise InputError(
             f"The file '{path.name}' is not text",
             found="zero bytes",
-            expected="a delimited text file, by its extension",
+            expected="a delimited text file, as its extension says",
             next_step="Give it the extension of its format, such as .parquet or .sav",
         )
     try:

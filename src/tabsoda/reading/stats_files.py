@@ -104,7 +104,7 @@ def _unreadable(path: Path, program: str, found: str) -> InputError:
     return InputError(
         f"The file '{path.name}' cannot be read as {program} data",
         found=found,
-        expected=f"a complete {program} file, by its extension {path.suffix} says",
+        expected=f"a complete {program} file, as its extension {path.suffix} says",
         next_step="It may be truncated or have the wrong extension; download or rename it",
     )
 
