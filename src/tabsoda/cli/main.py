@@ -29,6 +29,7 @@ app = App(
 # In the order of the work. Called by path: a verb's libraries are imported only when it runs.
 _VERBS = {
     "inspect": "Show what is in a survey file.",
+    "questionnaire": "Read description and routing rules from a questionnaire form.",
     "mine": "Find the routing rules of a survey.",
     "review": "Approve or reject routing rules.",
     "check": "Check data against routing rules.",

@@ -31,6 +31,12 @@ _READ: dict[str, EventText] = {
     "repeated_column_name": EventText(
         "read", "repeated column name", "column {position} is called {name:quoted}"
     ),
+    "header_rows_read": EventText(
+        "read", "header rows of an export read", "{program} writes {rows} of them"
+    ),
+    "sheet_read": EventText(
+        "read", "one sheet of the workbook read", "{sheet:quoted}, the first with rows, of {sheets}"
+    ),
     "missing_reasons_not_read": EventText(
         "read",
         "reasons for missing answers not read",

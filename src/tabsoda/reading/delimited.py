@@ -12,6 +12,7 @@ import polars as pl
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.reading.header_rows import more_header_rows
 from tabsoda.reading.raw import RawTable, distinct_names
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -53,14 +54,48 @@ def read_delimited(path: Path) -> RawTable:
             found=str(error).splitlines()[0],
             expected="one header line and the same number of fields in every line",
         ) from error
+    return text_table(frame, names, events, path.name, decimal_commas=delimiter == ";")
+
+
+def text_table(
+    frame: pl.DataFrame,
+    names: list[str],
+    events: EventLog,
+    source: str,
+    *,
+    decimal_commas: bool = False,
+) -> RawTable:
+    """Return a raw table of texts; columns of which all texts are numbers become numeric.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        All columns texts; further header rows of exports are its first rows.
+    names : list of str
+        The first header row.
+    events : EventLog
+    source : str
+        The file's name.
+    decimal_commas : bool
+        Whether "1,5" may be a number.
+    """
+    names, hints, n_header = more_header_rows(names, frame.head(2).rows(), events)
+    frame = frame[n_header:]
+    if not frame.height:
+        raise InputError(
+            f"The file '{source}' holds no rows",
+            found="only header rows",
+            expected="at least one row of answers",
+        )
     frame.columns = distinct_names(names, events)
-    if delimiter == ";":
+    if decimal_commas:
         frame = _with_decimal_points(frame, events)
     return RawTable(
         frame.select(_typed(column) for column in frame),
+        hints,
         blank_is_text=True,
         events=events,
-        source=path.name,
+        source=source,
     )
 
 

@@ -8,13 +8,15 @@ import polars as pl
 
 from tabsoda.errors import InputError
 from tabsoda.reading.delimited import read_delimited
+from tabsoda.reading.excel import ENDINGS as EXCEL_ENDINGS
+from tabsoda.reading.excel import read_excel
 from tabsoda.reading.raw import RawTable
 from tabsoda.reading.stats_files import ENDINGS as STATS_ENDINGS
 from tabsoda.reading.stats_files import read_stats_file
 
 _DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".psv")
 _PARQUET = (".parquet", ".pq")
-ENDINGS = (*_DELIMITED, *_PARQUET, *STATS_ENDINGS)
+ENDINGS = (*_DELIMITED, *_PARQUET, *EXCEL_ENDINGS, *STATS_ENDINGS)
 
 # The first bytes of each format, to name the real format of a file with a wrong extension.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -24,6 +26,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"<stata_dta>", ".dta"),
     (b"HEADER RECORD*******", ".xpt"),
     (b"PK\x03\x04", ".zip or .xlsx"),
+    (b"\xd0\xcf\x11\xe0", ".xls"),
     (b"\x1f\x8b", ".gz"),
     (b"%PDF", ".pdf"),
 )
@@ -62,7 +65,10 @@ def read_file(path: Path) -> RawTable:
             next_step="Download the file again",
         )
     actual = _recognise(head)
-    if actual and not actual.startswith(ending) and {actual, ending} != {".sav", ".zsav"}:
+    alike = {actual, ending} == {".sav", ".zsav"} or (
+        ending in EXCEL_ENDINGS and actual in (".zip or .xlsx", ".xls")
+    )
+    if actual and not actual.startswith(ending) and not alike:
         raise InputError(
             f"The file '{path.name}' does not match its extension",
             found=f"the first bytes of a {actual} file",
@@ -71,6 +77,8 @@ def read_file(path: Path) -> RawTable:
         )
     if ending in _PARQUET:
         return _read_parquet(path)
+    if ending in EXCEL_ENDINGS:
+        return read_excel(path)
     return read_delimited(path) if ending in _DELIMITED else read_stats_file(path)
 
 

@@ -31,6 +31,7 @@ WORTH_A_LOOK = frozenset(
         "repeated_column_name",
         "repeated_ids",
         "role_guessed",
+        "sheet_read",
         "suspicious_codes",
         "text_among_numbers",
         "text_not_utf8",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ from tabsoda.table import CodedTable
 
 # Values named in one message or event.
 _SHOWN = 6
+HintsFor = Callable[[Sequence[str]], dict[str, ColumnHints]]
 
 
 def read_survey(
     source: Any,
     description: Any = None,
     *,
-    codebook: str | Path | None = None,
+    codebook: str | Path | HintsFor | None = None,
     skip_mask: Any = None,
     unlisted: str = "error",
 ) -> Survey:
@@ -42,12 +44,13 @@ def read_survey(
     ----------
     source : path or frame
         CSV (any common encoding and delimiter), Parquet, SPSS (.sav, .zsav, .por), Stata (.dta),
-        SAS (.sas7bdat, .xpt); or a pandas, polars or pyarrow table.
+        SAS (.sas7bdat, .xpt), Excel (.xlsx, .xls, .ods); or a pandas, polars or pyarrow table.
     description : Schema, path, list of dict or None
         survey.toml, schema.json, or an object in memory. Without one, a proposal is used; see
         ``Survey.events`` and the notes of its columns.
-    codebook : path, optional
-        DDI-Codebook XML; fills labels, categories, invalid ranges and universe text.
+    codebook : path or callable, optional
+        DDI-Codebook XML; fills labels, categories, invalid ranges and universe text. Or a function
+        that returns the hints for the names of the data's columns.
     skip_mask : path, ndarray or frame, optional
         True where a cell is a structural skip; added to skips known from codes.
     unlisted : {"error", "missing"}
@@ -77,7 +80,9 @@ def read_survey(
         raise InputError("The table is empty", expected="at least one row and one column")
     events = EventLog(list(raw.events))
     if codebook is not None:
-        _add_codebook(raw, read_codebook(codebook), events)
+        names = raw.frame.columns
+        book = codebook(names) if callable(codebook) else read_codebook(codebook)
+        _add_codebook(raw, book, events)
     schema = describe(raw, description, events)
     if not schema.questions:
         raise InputError(

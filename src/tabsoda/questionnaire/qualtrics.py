@@ -1,0 +1,277 @@
+"""Read Qualtrics survey files (.qsf): questions, choices, and the logic that shows them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tabsoda.errors import InputError
+from tabsoda.questionnaire.expressions import (
+    Call,
+    Expression,
+    ExpressionError,
+    Literal,
+    Operation,
+    Reference,
+    negated,
+)
+from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
+
+_PART = "shown when"
+_CHOICE = re.compile(
+    r"q://(?P<question>QID\d+)/(?:SelectableChoice|ChoiceGroup)/(?P<choice>[^/]+)$"
+)
+_SIGNS = {
+    "EqualTo": "=",
+    "NotEqualTo": "!=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+}
+
+
+def read_qsf(path: Path) -> Form:
+    """Read the questions of a Qualtrics survey file, in the order of its flow.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        elements = content["SurveyElements"]
+        kinds = [(element["Element"], element) for element in elements]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"The file '{path.name}' is not a Qualtrics survey",
+            found=f"{type(error).__name__}: {error}",
+            expected="JSON with SurveyElements, as Qualtrics exports it",
+            next_step="In Qualtrics: Survey, Tools, Import/Export, Export Survey",
+        ) from error
+    payloads = [element.get("Payload") for kind, element in kinds if kind == "SQ"]
+    questions = {
+        one["QuestionID"]: one for one in payloads if isinstance(one, dict) and "QuestionID" in one
+    }
+    blocks = next((e.get("Payload") for kind, e in kinds if kind == "BL"), None) or []
+    flow = next((e.get("Payload") for kind, e in kinds if kind == "FL"), None) or {}
+    form = _FlowReader(path.name, questions, _by_id(blocks)).read(flow)
+    if not form.questions:
+        raise InputError(
+            f"The form '{path.name}' has no questions",
+            expected="questions in the survey's blocks",
+        )
+    return form
+
+
+def _by_id(blocks: Any) -> dict[str, dict[str, Any]]:
+    """Return the blocks by identifier; the payload is a list or a dictionary of them."""
+    listed = blocks.values() if isinstance(blocks, dict) else blocks
+    return {one["ID"]: one for one in listed if isinstance(one, dict) and "ID" in one}
+
+
+@dataclass
+class _FlowReader:
+    """Goes through the flow of a survey and keeps the branches that are open."""
+
+    source: str
+    raw: dict[str, dict[str, Any]]
+    blocks: dict[str, dict[str, Any]]
+    found: list[Question] = field(default_factory=list)
+    untranslated: list[Untranslated] = field(default_factory=list)
+    # Once true, the survey has ended for a respondent.
+    ended: list[Expression] = field(default_factory=list)
+
+    def read(self, flow: dict[str, Any]) -> Form:
+        self._flow(flow.get("Flow") or [], ())
+        return Form(self.source, "Qualtrics", tuple(self.found), tuple(self.untranslated))
+
+    def _flow(self, parts: list[dict[str, Any]], given: tuple[Expression, ...]) -> None:
+        for part in parts:
+            kind = part.get("Type")
+            inner = given
+            if kind == "Branch":
+                condition = self._logic(part.get("BranchLogic"), "a branch of the flow")
+                inner = given if condition is None else (*given, condition)
+            if kind in ("Block", "Standard") and part.get("ID") in self.blocks:
+                self._block(self.blocks[part["ID"]], given)
+            elif kind in ("BlockRandomizer", "Quota") and part.get("Flow"):
+                self._note(f"{kind} in the flow", "", "which part is shown is decided at random")
+            elif kind == "EndSurvey" and given:
+                self.ended.append(_all(given))
+            self._flow(part.get("Flow") or [], inner)
+
+    def _block(self, block: dict[str, Any], given: tuple[Expression, ...]) -> None:
+        if block.get("Type") == "Trash":
+            return
+        passed: list[tuple[Expression, str]] = []
+        for element in block.get("BlockElements") or []:
+            raw = self.raw.get(element.get("QuestionID", ""))
+            if raw is None:
+                continue
+            identifier = raw["QuestionID"]
+            passed = [(when, to) for when, to in passed if to != identifier]
+            hidden = [*self.ended, *(when for when, _ in passed)]
+            before = (*given, *(negated(when) for when in hidden))
+            self._question(raw, before)
+            passed += self._jumps(element, identifier)
+
+    def _jumps(self, element: dict[str, Any], question: str) -> Iterator[tuple[Expression, str]]:
+        """Return when the rest of a block is passed over, and up to which question."""
+        for jump in element.get("SkipLogic") or []:
+            text = f"{jump.get('ChoiceLocator', '')} {jump.get('Condition', '')}"
+            try:
+                condition = self._expression(jump.get("ChoiceLocator", ""), jump.get("Condition"))
+            except ExpressionError as error:
+                self._note(question, text, str(error))
+                continue
+            target = str(jump.get("SkipToDestination", ""))
+            if target == "ENDOFSURVEY":
+                self.ended.append(condition)
+            else:
+                yield condition, target
+
+    def _question(self, raw: dict[str, Any], given: tuple[Expression, ...]) -> None:
+        shown = given
+        if raw.get("DisplayLogic"):
+            condition = self._logic(raw["DisplayLogic"], _name(raw))
+            shown = given if condition is None else (*given, condition)
+        text = _plain(raw.get("DisplayLogic", {}).get("Description", "")) or (
+            "the flow of the survey leads here" if shown else ""
+        )
+        for question in _questions(raw):
+            self.found.append(replace(question, shown_when=shown, shown_text=text))
+
+    def _logic(self, logic: Any, where: str) -> Expression | None:
+        """Return display or branch logic as an expression; None if it is not understood."""
+        try:
+            return _joined(
+                [
+                    (group.get("Type", "If"), self._group(group))
+                    for key, group in sorted((logic or {}).items())
+                    if key.isdigit() and isinstance(group, dict)
+                ],
+                default="Or",
+            )
+        except ExpressionError as error:
+            self._note(where, "display logic", str(error))
+            return None
+
+    def _group(self, group: dict[str, Any]) -> Expression:
+        parts = []
+        for key, one in sorted(group.items()):
+            if key.isdigit() and isinstance(one, dict):
+                if one.get("LogicType") not in ("Question", None):
+                    raise ExpressionError(f"it depends on {one['LogicType']}, not on an answer")
+                expression = self._expression(
+                    one.get("LeftOperand", ""), one.get("Operator"), one.get("RightOperand")
+                )
+                # Qualtrics spells the key this way.
+                parts.append((one.get("Conjuction", "And"), expression))
+        return _joined(parts, default="And")
+
+    def _expression(self, operand: str, sign: Any, value: Any = None) -> Expression:
+        match = _CHOICE.match(operand)
+        if match is not None and sign in ("Selected", "NotSelected"):
+            raw = self.raw.get(match["question"])
+            if raw is None:
+                raise ExpressionError(f"{match['question']} is not in the survey")
+            code = _codes(raw).get(match["choice"], match["choice"])
+            chosen = Call("selected", (Reference(_name(raw)), Literal(code)))
+            return chosen if sign == "Selected" else negated(chosen)
+        number = re.match(r"q://(QID\d+)/ChoiceTextEntryValue$", operand)
+        if number is not None and sign in _SIGNS and number[1] in self.raw:
+            text = Literal(float(value)) if _is_number(value) else Literal(str(value or ""))
+            return Operation(_SIGNS[sign], Reference(_name(self.raw[number[1]])), text)
+        raise ExpressionError(f"'{sign}' of '{operand}' is not translated")
+
+    def _note(self, question: str, text: str, why: str) -> None:
+        self.untranslated.append(Untranslated(question, _PART, text, why))
+
+
+def _joined(parts: list[tuple[str, Expression]], default: str) -> Expression:
+    """Join expressions from left to right, each by the word that stands before it."""
+    if not parts:
+        raise ExpressionError("it has no condition")
+    joined = parts[0][1]
+    for word, expression in parts[1:]:
+        chosen = {"and": "and", "andif": "and", "or": "or", "orif": "or", "elseif": "or"}.get(
+            str(word).lower(), default.lower()
+        )
+        joined = Operation(chosen, joined, expression)
+    return joined
+
+
+def _all(expressions: tuple[Expression, ...]) -> Expression:
+    joined = expressions[0]
+    for one in expressions[1:]:
+        joined = Operation("and", joined, one)
+    return joined
+
+
+def _questions(raw: dict[str, Any]) -> list[Question]:
+    """Return a question of Qualtrics as the questions that its columns hold."""
+    name, label = _name(raw), _plain(raw.get("QuestionText", ""))
+    kind, selector = raw.get("QuestionType"), str(raw.get("Selector", ""))
+    codes = _codes(raw)
+    if kind == "Matrix":
+        return [
+            Question(f"{name}_{codes[key]}", Answers.ONE, label=f"{label}: {_display(one)}")
+            for key, one in _choices(raw)
+        ]
+    if kind == "MC" and selector.startswith(("MA", "MSB")):
+        options = {codes[key]: _display(one) for key, one in _choices(raw)}
+        return [Question(name, Answers.SEVERAL, label=label, options=options)]
+    if kind == "MC":
+        options = {codes[key]: _display(one) for key, one in _choices(raw)}
+        return [Question(name, Answers.ONE, label=label, options=options)]
+    if kind == "TE":
+        content = raw.get("Validation", {}).get("Settings", {}).get("ContentType")
+        number = Answers.NUMBER if content == "ValidNumber" else Answers.OTHER
+        return [Question(name, number, label=label)]
+    if kind == "Slider":
+        return [
+            Question(f"{name}_{codes[key]}", Answers.NUMBER, label=f"{label}: {_display(one)}")
+            for key, one in _choices(raw)
+        ]
+    # Texts and timers have no answer of their own.
+    return [] if kind in ("DB", "Timing", "Meta") else [Question(name, Answers.OTHER, label=label)]
+
+
+def _choices(raw: dict[str, Any]) -> list[tuple[str, Any]]:
+    choices = raw.get("Choices") or {}
+    listed = choices.items() if isinstance(choices, dict) else enumerate(choices, 1)
+    found = {str(key): one for key, one in listed}
+    order = [str(key) for key in raw.get("ChoiceOrder") or found]
+    return [(key, found[key]) for key in order if key in found]
+
+
+def _codes(raw: dict[str, Any]) -> dict[str, str]:
+    """Return the code that the data have for every choice."""
+    recoded = raw.get("RecodeValues") or {}
+    recoded = recoded if isinstance(recoded, dict) else {}
+    return {key: str(recoded.get(key, key)) for key, _ in _choices(raw)}
+
+
+def _name(raw: dict[str, Any]) -> str:
+    return str(raw.get("DataExportTag") or raw["QuestionID"])
+
+
+def _display(choice: Any) -> str:
+    return _plain(choice.get("Display", "") if isinstance(choice, dict) else choice)
+
+
+def _plain(text: Any) -> str:
+    return " ".join(re.sub(r"<[^>]*>|&nbsp;", " ", str(text or "")).split())
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except (TypeError, ValueError):
+        return False
+    return True

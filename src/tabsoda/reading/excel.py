@@ -1,0 +1,96 @@
+"""Read Excel workbooks: a table of answers, or all sheets of a form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tabsoda.errors import InputError
+from tabsoda.events import EventLog
+from tabsoda.reading.delimited import text_table
+from tabsoda.reading.raw import RawTable
+
+ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods")
+
+
+def read_excel(path: Path) -> RawTable:
+    """Read the first sheet of a workbook that has rows; its first row holds the names.
+
+    Every cell is read as a text, so that numbers and codes are recognised as in CSV files.
+    """
+    workbook = _open(path)
+    events = EventLog()
+    for name in workbook.sheet_names:
+        cells = _cells(workbook, name, path)
+        if cells.height > 1:
+            if len(workbook.sheet_names) > 1:
+                events.add("sheet_read", sheet=name, sheets=len(workbook.sheet_names))
+            names = [text or "" for text in cells.row(0)]
+            return text_table(cells[1:], names, events, path.name)
+    raise InputError(
+        f"The file '{path.name}' holds no rows",
+        found=f"{len(workbook.sheet_names)} sheets without rows below the first",
+        expected="a sheet with a row of names and at least one row of answers",
+    )
+
+
+def read_sheets(path: Path) -> dict[str, list[dict[str, str]]]:
+    """Return every sheet of a workbook as rows of texts by column name.
+
+    Columns without a name and empty rows are left out.
+    """
+    workbook = _open(path)
+    sheets: dict[str, list[dict[str, str]]] = {}
+    for sheet in workbook.sheet_names:
+        cells = _cells(workbook, sheet, path)
+        if not cells.height:
+            sheets[sheet] = []
+            continue
+        names = [(text or "").strip() for text in cells.row(0)]
+        rows = [
+            {name: text or "" for name, text in zip(names, row, strict=True) if name}
+            for row in cells[1:].iter_rows()
+        ]
+        sheets[sheet] = [row for row in rows if any(text.strip() for text in row.values())]
+    return sheets
+
+
+def _open(path: Path) -> Any:
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise InputError(
+            f"Reading '{path.name}' needs another package",
+            expected="fastexcel, which reads Excel files",
+            next_step="Install it: pip install 'tabsoda[excel]'; or save the sheet as CSV",
+        ) from error
+    try:
+        return fastexcel.read_excel(str(path))
+    except (fastexcel.FastExcelError, OSError) as error:
+        raise InputError(
+            f"The file '{path.name}' cannot be read as an Excel workbook",
+            found=str(error).splitlines()[0],
+            expected="a complete workbook without a password",
+            next_step="It may be truncated or protected; open and save it in Excel, or as CSV",
+        ) from error
+
+
+def _cells(workbook: Any, sheet: str, path: Path) -> pl.DataFrame:
+    """Return a sheet as texts, its header row included, without empty rows and columns."""
+    import fastexcel
+
+    try:
+        cells = workbook.load_sheet(sheet, header_row=None, dtypes="string").to_polars()
+    except fastexcel.FastExcelError as error:
+        raise InputError(
+            f"The sheet '{sheet}' of '{path.name}' cannot be read",
+            found=str(error).splitlines()[0],
+            next_step="Open and save the workbook in Excel, or save the sheet as CSV",
+        ) from error
+    if not cells.width:
+        return cells
+    # Formatted but empty rows and columns belong to the sheet, not to the table.
+    cells = cells.filter(~pl.all_horizontal(pl.all().is_null()))
+    return cells.select(column for column in cells if column.null_count() < cells.height)
