@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,6 +13,7 @@ from tabsoda.cli.rule_text import columns, one_line, paragraph, without_name
 
 if TYPE_CHECKING:
     from tabsoda.skips.checking import CheckResult
+    from tabsoda.skips.unstated import UnstatedRule
 
 _SHOWN = 20
 
@@ -25,6 +26,7 @@ def check(
     survey: Path | None = None,
     codebook: Path | None = None,
     unlisted: Literal["error", "missing"] = "error",
+    mine: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """List answers to questions that a rule skips, and blanks that no rule explains.
@@ -43,23 +45,48 @@ def check(
         A DDI codebook (XML) that fills in labels.
     unlisted
         How to treat values that the description does not list: as an error, or as missing answers.
+    mine
+        Also mine the blanks that the rules leave unexplained, and list routing that they do not
+        state. Useful with the rules of a questionnaire form.
     as_json
         Write the result as JSON.
     """
     from tabsoda.reading import read_survey
     from tabsoda.skips.checking import check as check_table
+    from tabsoda.skips.unstated import unstated_rules
     from tabsoda.skips.rule_set import RuleSet
 
     rule_set = RuleSet.from_toml(rules)
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
     result = check_table(source.table, rule_set)
+    unstated = unstated_rules(source.table, rule_set) if mine else None
     if as_json:
-        emit_json({"source": source.source or data.name, **result.to_dict()})
+        found = {} if unstated is None else {"unstated": [vars(one) for one in unstated]}
+        emit_json({"source": source.source or data.name, **result.to_dict(), **found})
         return
     console = output()
     labels = {column.name: without_name(column.label, column.name) for column in source.schema}
     for line in _lines(result, labels, source.source or data.name, console.width):
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    for line in _unstated(unstated, console.width) if unstated is not None else ():
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _unstated(rules: Sequence[UnstatedRule], width: int) -> Iterator[str]:
+    yield ""
+    if not rules:
+        yield "No further routing was found in the blanks that the rules leave unexplained."
+        return
+    yield "Routing in the data that the rules do not state:"
+    for rule in rules[:_SHOWN]:
+        yield paragraph(rule.sentence, width, "  ", "      ")
+        yield paragraph(
+            f"explains {rule.explains:,} more blanks; {rule.asked:,} of {rule.fired:,} were asked",
+            width,
+            " " * 8,
+        )
+    if len(rules) > _SHOWN:
+        yield f"  and {len(rules) - _SHOWN} more; --json lists all"
 
 
 def _lines(

@@ -15,9 +15,11 @@ from tabsoda.event_texts import to_dicts_with_text
 
 if TYPE_CHECKING:
     from tabsoda.questionnaire import SurveyWithForm
+    from tabsoda.questionnaire.form import Untranslated
     from tabsoda.skips.checking import CheckResult
 
 _SHOWN = 20
+_NAMED = 6
 
 
 def questionnaire(
@@ -124,12 +126,19 @@ def _lines(
 
 
 def _untranslated(found: SurveyWithForm, width: int) -> Iterator[str]:
+    """List what was not translated, questions with the same reason together."""
     if not found.untranslated:
         return
+    groups: dict[tuple[str, str], list[Untranslated]] = {}
+    for one in found.untranslated:
+        groups.setdefault((one.part, one.why), []).append(one)
     yield ""
     yield f"Not translated ({len(found.untranslated):,}):"
-    for one in found.untranslated[:_SHOWN]:
-        yield paragraph(f"{one.question}, {one.part}: {one.text}", width, "  ", "      ")
-        yield paragraph(one.why, width, " " * 6)
-    if len(found.untranslated) > _SHOWN:
-        yield f"  and {len(found.untranslated) - _SHOWN:,} more; --json lists all"
+    for (part, why), group in list(groups.items())[:_SHOWN]:
+        names = ", ".join(dict.fromkeys(one.question for one in group[:_NAMED]))
+        more = f" and {len(group) - _NAMED:,} more" if len(group) > _NAMED else ""
+        text = f": {group[0].text}" if len(group) == 1 else ""
+        yield paragraph(f"{names}{more}, {part}{text}", width, "  ", "      ")
+        yield paragraph(why, width, " " * 6)
+    if len(groups) > _SHOWN:
+        yield f"  and {len(groups) - _SHOWN:,} more reasons; --json lists all"

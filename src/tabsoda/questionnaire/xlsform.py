@@ -21,7 +21,8 @@ _TYPES = {
 # Shown or recorded, but not a question with an answer of its own.
 _NO_ANSWER = frozenset({"note", "hidden", "start", "end", "today", "deviceid", "audit", "username"})
 _SELECT = re.compile(
-    r"select[ _](?P<how>one|multiple)(?P<file>_from_file)?\s+(?P<list>\S+)(?P<rest>.*)"
+    r"select[ _](?P<how>one|multiple)(?P<file>_from_file)?(?: from)? (?P<list>\S+)(?P<rest>.*)",
+    re.IGNORECASE,
 )
 _GROUP = re.compile(r"(?P<what>begin|end)[ _](?P<kind>group|repeat)")
 
@@ -75,7 +76,8 @@ class _Reader:
         return Form(self._source, "XLSForm", tuple(questions), tuple(self._untranslated))
 
     def _row(self, row: Row) -> Question | None:
-        kind = " ".join(row.get("type", "").split()).lower()
+        written = " ".join(row.get("type", "").split())
+        kind = written.lower()
         group = _GROUP.match(kind)
         if group is not None:
             if group["what"] == "begin":
@@ -86,10 +88,10 @@ class _Reader:
         name = row.get("name", "")
         if not kind or not name or kind in _NO_ANSWER:
             return None
-        return self._question(name, kind, row)
+        return self._question(name, written, row)
 
     def _question(self, name: str, kind: str, row: Row) -> Question:
-        answers, options = self._answers(name, kind, row)
+        answers, options = self._answers(name, kind)
         texts = [text for _, text in self._groups] + [row.get("relevant", "")]
         texts = [text for text in texts if text]
         shown = [self._parsed(name, "shown when", text) for text in texts]
@@ -107,17 +109,15 @@ class _Reader:
             constraint,
         )
 
-    def _answers(self, name: str, kind: str, row: Row) -> tuple[Answers, dict[str, str]]:
+    def _answers(self, name: str, kind: str) -> tuple[Answers, dict[str, str]]:
         select = _SELECT.match(kind)
         if select is None:
-            return _TYPES.get(kind, Answers.OTHER), {}
-        answers = Answers.ONE if select["how"] == "one" else Answers.SEVERAL
-        # The list is looked up as it is written: names of lists are case-sensitive.
-        written = " ".join(row["type"].split()).split()[1]
-        options = dict(self._options.get(written, {}))
+            return _TYPES.get(kind.lower(), Answers.OTHER), {}
+        answers = Answers.ONE if select["how"].lower() == "one" else Answers.SEVERAL
+        options = dict(self._options.get(select["list"], {}))
         if not options:
             why = "its options are in another file" if select["file"] else "its list is not defined"
-            self._untranslated.append(Untranslated(name, "answers", row["type"], why))
+            self._untranslated.append(Untranslated(name, "answers", kind, why))
         if "or_other" in select["rest"]:
             options.setdefault("other", "Other")
         return answers, options
