@@ -42,7 +42,9 @@ def test_public_names():
         "load_result",
         "mine_rules",
         "pool",
+        "read_form",
         "read_survey",
+        "read_survey_with_form",
         "skip_metrics",
     ]
     assert dir(tabsoda) == sorted(tabsoda.__all__)

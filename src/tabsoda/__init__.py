@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.imputer.file_imputation import impute_file
     from tabsoda.paper.settings import PaperSettings
+    from tabsoda.questionnaire import read_form, read_survey_with_form
     from tabsoda.reading import read_survey
     from tabsoda.results import Imputations
     from tabsoda.results.result_folder import load_result
@@ -59,7 +60,9 @@ _HOMES = {
     "load_result": "tabsoda.results.result_folder",
     "mine_rules": "tabsoda.skips.mining",
     "pool": "tabsoda.analysis",
+    "read_form": "tabsoda.questionnaire",
     "read_survey": "tabsoda.reading",
+    "read_survey_with_form": "tabsoda.questionnaire",
     "skip_metrics": "tabsoda.bench.metrics.skip_metrics",
 }
 
@@ -94,7 +97,9 @@ __all__ = [
     "load_result",
     "mine_rules",
     "pool",
+    "read_form",
     "read_survey",
+    "read_survey_with_form",
     "skip_metrics",
 ]
 

@@ -40,9 +40,9 @@ def test_empty_file(tmp_path, name):
 
 
 def test_unknown_ending(tmp_path):
-    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04")
-    message = complaint(tmp_path / "a.xlsx")
-    assert "Found: .xlsx" in message
+    (tmp_path / "a.docx").write_bytes(b"PK\x03\x04")
+    message = complaint(tmp_path / "a.docx")
+    assert "Found: .docx" in message
     assert ".parquet" in message
 
 

@@ -36,7 +36,7 @@ def check(
     Parameters
     ----------
     data
-        The survey: CSV, Parquet, SPSS, Stata or SAS.
+        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
     rules
         The rules file, as tabsoda mine -o writes it.
     survey
@@ -53,8 +53,8 @@ def check(
     """
     from tabsoda.reading import read_survey
     from tabsoda.skips.checking import check as check_table
-    from tabsoda.skips.unstated import unstated_rules
     from tabsoda.skips.rule_set import RuleSet
+    from tabsoda.skips.unstated import unstated_rules
 
     rule_set = RuleSet.from_toml(rules)
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)

@@ -58,7 +58,7 @@ def diagnose(
     Parameters
     ----------
     data
-        The survey: CSV, Parquet, SPSS, Stata or SAS.
+        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
     survey
         The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook

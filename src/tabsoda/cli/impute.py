@@ -62,7 +62,7 @@ def impute(
     Parameters
     ----------
     data
-        The survey: CSV, Parquet, SPSS, Stata or SAS.
+        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
     survey
         The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook

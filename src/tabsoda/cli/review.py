@@ -47,7 +47,7 @@ def review(
     rules
         The rules file, as tabsoda mine -o writes it.
     data
-        The survey: CSV, Parquet, SPSS, Stata or SAS.
+        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
     survey
         The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook

@@ -1,0 +1,118 @@
+"""XLSForm workbooks: questions, groups, options, and their columns in exports."""
+
+from pathlib import Path
+
+import pytest
+from form_files import CHOICES, SURVEY, smoking_answers, write_workbook
+
+from tabsoda.cli.main import main
+from tabsoda.errors import InputError
+from tabsoda.questionnaire import read_form, read_survey_with_form
+from tabsoda.questionnaire.form import Answers
+from tabsoda.skips.checking import check
+from tabsoda.skips.rule_set import RuleSet
+
+
+@pytest.fixture(scope="module")
+def form(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("form") / "form.xlsx"
+    return write_workbook(path, survey=SURVEY, choices=CHOICES)
+
+
+def test_questions(form: Path) -> None:
+    read = read_form(form)
+    names = ["age", "smokes", "a_day", "brands", "quit", "tax", "income"]
+    assert [question.name for question in read.questions] == names
+    assert read["age"].label == "Age in years"
+    assert read["brands"].answers is Answers.SEVERAL
+    assert read["brands"].groups == ("smoking",)
+    assert read["smokes"].options == {"yes": "Yes", "no": "No", "dk": "Don't know"}
+    assert read["quit"].shown_text == "(${smokes} = 'yes') and (selected(${brands}, 'b'))"
+
+
+def test_data_that_follow_the_form_break_no_rule(form: Path) -> None:
+    found = read_survey_with_form(smoking_answers(), form)
+    checked = check(found.survey.table, found.rules)
+    assert checked.n_answered_although_skipped == 0
+    blanks = {one.column: one.unexplained for one in checked.columns}
+    assert sum(blanks.values()) == 0
+    assert found.absent == ()
+    assert [(one.question, one.why) for one in found.untranslated] == [
+        ("income", "the function regex() is not translated")
+    ]
+    assert found.survey.schema["smoking/brands/b"].label == "Which brands?: Brand B"
+    assert found.survey.schema["tax"].kind == "ordinal"
+
+
+def test_an_answer_against_the_form_is_found(form: Path) -> None:
+    answers = smoking_answers()
+    row = answers["smokes"].to_list().index("no")
+    broken = answers.with_columns(answers["smoking/a_day"].scatter(row, 7.0))
+    found = read_survey_with_form(broken, form)
+    (finding,) = check(found.survey.table, found.rules).violations
+    assert (finding.target, finding.example_rows) == ("smoking/a_day", (row + 1,))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"smoking/brands/a": "brands/a", "smoking/brands/b": "brands/b"},
+        {"smoking/brands/a": "brands_a", "smoking/brands/b": "brands_b"},
+        {"smoking/a_day": "smoking-a_day", "smoking/quit": "quit"},
+    ],
+)
+def test_columns_are_found_as_programs_name_them(form: Path, names: dict[str, str]) -> None:
+    found = read_survey_with_form(smoking_answers().rename(names), form)
+    assert found.absent == ()
+    assert set(found.rules.targets) > set(names.values())
+
+
+def test_several_answers_in_one_column_are_listed(form: Path) -> None:
+    answers = smoking_answers().drop("smoking/brands/b")
+    answers = answers.rename({"smoking/brands/a": "smoking/brands"})
+    found = read_survey_with_form(answers, form)
+    assert ("brands", "its answers are in one column; export one column per option") in [
+        (one.question, one.why) for one in found.untranslated
+    ]
+
+
+def test_the_command_writes_what_impute_takes_without_review(
+    form: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    data, survey, rules = (tmp_path / name for name in ("data.csv", "survey.toml", "rules.toml"))
+    smoking_answers().write_csv(data)
+    main(["questionnaire", str(form), str(data), "-o", str(survey), "--rules", str(rules)])
+    shown = capsys.readouterr().out
+    assert "7 questions, 7 of them in data.csv" in shown
+    assert "tax is skipped when age is at most 17 and smokes is no 'No'" in shown
+    assert "regex() is not translated" in " ".join(shown.split())
+    assert max(len(line) for line in shown.splitlines() if "Written" not in line) <= 80
+    assert RuleSet.from_toml(rules).targets[0] == "smoking/a_day"
+    main(["impute", str(data), "--survey", str(survey), "--rules", str(rules), "--dry-run"])
+
+
+@pytest.mark.parametrize(
+    ("sheets", "message"),
+    [
+        ({"data": [["type", "name"]]}, "is not an XLSForm"),
+        ({"survey": [["question", "text"], ["a", "b"]]}, "has no questions"),
+        ({"survey": [["type", "name"], ["note", "hello"]]}, "has no questions"),
+    ],
+)
+def test_other_workbooks_are_rejected(
+    tmp_path: Path, sheets: dict[str, list[list[object]]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        read_form(write_workbook(tmp_path / "form.xlsx", **sheets))
+
+
+def test_a_damaged_or_absent_form_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "form.xlsx").write_bytes(b"PK\x03\x04 cut off")
+    with pytest.raises(InputError, match="cannot be read as an Excel workbook"):
+        read_form(tmp_path / "form.xlsx")
+    with pytest.raises(InputError, match="does not exist"):
+        read_form(tmp_path / "none.xlsx")
+    (tmp_path / "form.pdf").write_bytes(b"%PDF")
+    with pytest.raises(InputError, match="unknown extension"):
+        read_form(tmp_path / "form.pdf")
