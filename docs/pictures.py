@@ -84,7 +84,7 @@ PACKAGES = (
         ("TabSODAImputer and impute_file: the order of the work",),
     ),
     Box("box", 16, 190, 172, 76, "1  reading", ("with schema and states:", "file → survey")),
-    Box("box", 205, 190, 172, 76, "2  skips", ("mine or apply rules:", "blank → skipped")),
+    Box("box", 205, 190, 172, 76, "2  skips", ("with questionnaire:", "blank → skipped")),
     Box("box", 394, 190, 172, 76, "3  engines", ("one protocol:", "fit, impute, draw")),
     Box("box", 583, 190, 172, 76, "4  routing", ("missing gates,", "draw by draw")),
     Box("box", 772, 190, 172, 76, "5  results", ("Imputations,", "the result folder")),
