@@ -73,6 +73,7 @@ def test_kinds_that_code_looks_for_are_in_the_catalogue():
         if isinstance(other, ast.Constant)
     }
     assert compared == {
+        "design_in_model",
         "interaction_in_draws",
         "interaction_requested",
         "rows_sampled",

@@ -82,6 +82,7 @@ def hide_answers(
     seed: int,
     purpose: str,
     track: Track | str = Track.RESOLVED,
+    n_questions: int | None = None,
 ) -> HeldOut:
     """Hide each answered cell with the same probability; every question keeps an answer.
 
@@ -98,6 +99,8 @@ def hide_answers(
     track : {"resolved", "unresolved"}
         As in :func:`~tabsoda.bench.gates.seen_table`: with "unresolved", the questions that depend
         on a hidden gate are missing too, so that they do not reveal its answer.
+    n_questions : int, optional
+        Columns behind so many are predictors only: nothing in them is hidden.
 
     Examples
     --------
@@ -115,6 +118,8 @@ def hide_answers(
     luck = numpy_generator(seed, purpose, "hidden").random(truth.shape)
     answered = truth.states.answered
     hidden = answered & (luck < share)
+    if n_questions is not None:
+        hidden[:, n_questions:] = False
     # A question without any visible answer could not be learned.
     hidden[np.where(answered, luck, -1.0).argmax(axis=0), np.arange(truth.shape[1])] = False
     if Track(track) is Track.RESOLVED:

@@ -40,6 +40,7 @@ def impute(
     bits: Annotated[bool, Parameter(negative="")] = False,
     interaction: Annotated[tuple[str, ...], Parameter(negative="")] = (),
     straight_lines: Annotated[bool, Parameter(negative="")] = False,
+    ignore_design: Annotated[bool, Parameter(negative="")] = False,
     model: Path | None = None,
     device: str = "auto",
     shard_rows: Annotated[int | None, WHOLE, Parameter(validator=Number(gte=1))] = None,
@@ -105,6 +106,8 @@ def impute(
         repeated. Draws then have it whether or not the answers show it.
     straight_lines
         Draw from regressions without interactions and curves.
+    ignore_design
+        Do not use weights, strata and clusters as predictors.
     model
         Impute with this fitted model (OUT/model of an earlier run) instead of fitting one.
     device
@@ -138,6 +141,7 @@ def impute(
         bits=bits,
         interactions=interaction,
         straight_lines=straight_lines,
+        ignore_design=ignore_design,
         gate_policy=gate_policy,
         seed=seed,
         quality=quality,

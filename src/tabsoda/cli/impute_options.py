@@ -48,7 +48,7 @@ class ImputerOptions:
     mine, accept_all, bits : bool
     interactions : tuple of str
         Terms such as ``AGE:SEX``.
-    straight_lines : bool
+    straight_lines, ignore_design : bool
     gate_policy : str or None
     seed : int or None
     quality, preset : str or None
@@ -65,6 +65,7 @@ class ImputerOptions:
     bits: bool
     interactions: tuple[str, ...]
     straight_lines: bool
+    ignore_design: bool
     gate_policy: str | None
     seed: int | None
     quality: str | None
@@ -89,6 +90,7 @@ class ImputerOptions:
             "bits": self.bits,
             "interaction": bool(self.interactions),
             "straight-lines": self.straight_lines,
+            "ignore-design": self.ignore_design,
         }
         given = [name for name, is_given in fitting.items() if is_given]
         if self.model is not None and given:
@@ -167,6 +169,7 @@ class ImputerOptions:
             accept_unreviewed=self.accept_all,
             gate_policy=self.gate_policy or "follow",
             interactions=parse_interactions(self.interactions, straight_lines=self.straight_lines),
+            use_design=not self.ignore_design,
             random_state=self.seed or 0,
             device=self.device,
         )

@@ -160,6 +160,11 @@ _TRAIN: dict[str, EventText] = {
         "product in the regressions for draws, as requested",
         "{questions:product}",
     ),
+    "design_in_model": EventText(
+        "train",
+        "sampling design used as predictors",
+        "[, weights: {weights}][, strata: {strata}][, clusters: {clusters} (means of {questions})]",
+    ),
     "interaction_in_draws": EventText(
         "train",
         "product or curve added to the regression for draws",

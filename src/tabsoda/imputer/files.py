@@ -11,6 +11,7 @@ from tabsoda._internal.files import write_json
 from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.engines import Engine, load_engine
 from tabsoda.errors import InputError
+from tabsoda.imputer.design_predictors import DesignPredictors
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
@@ -58,6 +59,7 @@ class ImputerState:
     gate_policy : str
     routes : RouteModels or None
     interactions : bool or list of str
+    design : DesignPredictors or None
     """
 
     schema: Schema | None
@@ -69,6 +71,7 @@ class ImputerState:
     gate_policy: str = "follow"
     routes: RouteModels | None = None
     interactions: Interactions = True
+    design: DesignPredictors | None = None
 
     @classmethod
     def of(cls, imputer: TabSODAImputer) -> ImputerState:
@@ -84,6 +87,7 @@ class ImputerState:
             imputer.gate_policy,
             imputer.routes_,
             term_texts(imputer.interactions),
+            imputer.design_,
         )
 
     def parameters(self, engine: Engine) -> dict[str, Any]:
@@ -99,6 +103,7 @@ class ImputerState:
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
             "gate_policy": self.gate_policy,
             "interactions": self.interactions,
+            "use_design": self.design is not None,
             "n_imputations": self.n_imputations,
             "random_state": engine.seed,
         }
@@ -124,6 +129,7 @@ class ImputerState:
             "skips": self.skips,
             "gate_policy": self.gate_policy,
             "interactions": self.interactions,
+            "design": None if self.design is None else self.design.to_dict(),
             "files": [name for name in (_SCHEMA, _RULES, _ROUTES) if (folder / name).exists()],
         }
         write_json(folder / _TEXT, content)
@@ -150,6 +156,8 @@ class ImputerState:
                 RouteModels.load(folder / _ROUTES) if (folder / _ROUTES).exists() else None,
                 # Models of the paper's engine saved before this parameter existed have none.
                 term_texts(content.get("interactions", True)),
+                # Models saved before the design was modelled did not see it.
+                DesignPredictors.from_dict(content["design"]) if content.get("design") else None,
             )
         except InputError:
             raise

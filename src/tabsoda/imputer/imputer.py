@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tabsoda.coding.table_events import log_empty_rows
 from tabsoda.engines import (
     QUALITIES,
     AnySettings,
@@ -22,6 +23,7 @@ from tabsoda.engines import (
 )
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.imputer.design_predictors import DesignPredictors, without_design
 from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
 from tabsoda.imputer.input import read_input, unmasked
 from tabsoda.imputer.parameters import check_parameters, check_terms, checked_seed, read_rules
@@ -80,6 +82,10 @@ class TabSODAImputer(SklearnImputer):
         show. False: straight lines. A list of terms that the analysis will need, such as
         ``["AGE:SEX", "AGE:AGE"]`` (the second is a curve): these too, in the regression of every
         other question, whether or not the answers show them. A term has two or three questions.
+    use_design : bool
+        Let the default engine see weights, strata and clusters, where the description gives their
+        roles: as predictors, and for questions whose answers differ between clusters the cluster's
+        mean. Files without such columns are imputed the same either way.
     n_imputations : int
         Default number of draws of :meth:`impute`.
     random_state : int
@@ -94,6 +100,8 @@ class TabSODAImputer(SklearnImputer):
     schema_ : Schema or None
         None for plain arrays.
     rules_ : RuleSet or None
+    design_ : DesignPredictors or None
+        What the model sees of the sampling design.
     routes_ : RouteModels or None
         Models of the routes at each gate; None without rules or with ``"keep"``.
     settings_ : dict
@@ -134,6 +142,7 @@ class TabSODAImputer(SklearnImputer):
         accept_unreviewed: bool = False,
         gate_policy: str = "follow",
         interactions: bool | Sequence[str | Sequence[str]] = True,
+        use_design: bool = True,
         n_imputations: int = 5,
         random_state: int = 0,
         device: str = "auto",
@@ -147,6 +156,7 @@ class TabSODAImputer(SklearnImputer):
         self.accept_unreviewed = accept_unreviewed
         self.gate_policy = gate_policy
         self.interactions = interactions
+        self.use_design = use_design
         self.n_imputations = n_imputations
         self.random_state = random_state
         self.device = device
@@ -188,9 +198,17 @@ class TabSODAImputer(SklearnImputer):
             self._take_names(survey.frame.columns)
         self.rules_ = survey.rules if self.skips == "mine" else given.rules
         self.files_, self._rules_from_model = given.files, False
+        known = EventLog()
+        self.design_ = None
+        if self.use_design and self.preset is None:
+            self.design_ = DesignPredictors.fit(survey, known)
+        if self.design_ is not None:
+            # The engine does not see that a row has only its design.
+            log_empty_rows(survey.table, known)
+        seen = self.as_modelled(survey)
         self.engine_ = fit_engine(
-            survey.table,
-            self.settings_for(*survey.table.shape),
+            seen.table,
+            self.settings_for(*seen.table.shape),
             seed=checked_seed(self.random_state),
             device=self.device,
             row_weights=sample_weight,
@@ -200,11 +218,11 @@ class TabSODAImputer(SklearnImputer):
         )
         self.routes_ = None
         if self.rules_ is not None and self.gate_policy == "follow":
-            self.routes_ = RouteModels.fit(survey.table, self.rules_)
+            self.routes_ = RouteModels.fit(seen.table, self.rules_)
         self.schema_ = None if survey.is_array else survey.schema
         self.settings_ = self.engine_.settings.to_dict()
         self.history_ = self.engine_.history
-        self.events_ = EventLog([*survey.events, *self.engine_.events])
+        self.events_ = EventLog([*survey.events, *known, *self.engine_.events])
         self._fit_seconds = time.perf_counter() - started
         return self
 
@@ -292,15 +310,20 @@ class TabSODAImputer(SklearnImputer):
         started = time.perf_counter()
         run = run_record(self, survey, int(n_draws), 0.0)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
+        n_questions = survey.table.shape[1]
+        if self.design_ is not None:
+            log_empty_rows(survey.table, decided)
         survey, cells, routing = gates.impute(
             self.engine_,
-            survey,
+            self.as_modelled(survey),
             int(n_draws),
             progress,
             decided,
             checkpoint=checkpoint,
             occurrences=occurrences,
         )
+        if self.design_ is not None:
+            survey = without_design(survey, n_questions)
         return Imputations(
             survey.table,
             cells,
@@ -331,6 +354,16 @@ class TabSODAImputer(SklearnImputer):
         survey = read_input(X, self.description, skip_mask)
         check_terms(self.interactions, survey)
         return self._under_rules(survey, rules, progress)
+
+    def as_modelled(self, survey: Survey) -> Survey:
+        """Return a survey as the fitted model sees it: with predictors of its sampling design.
+
+        Parameters
+        ----------
+        survey : Survey
+            As :meth:`prepare` returns it. The predictors are columns behind its questions.
+        """
+        return survey if self.design_ is None else self.design_.extend(survey)
 
     def use_rules(self, rules: Any, *, accept_unreviewed: bool = False) -> TabSODAImputer:
         """Use other rules for imputing from now on, without refitting.
@@ -391,7 +424,7 @@ class TabSODAImputer(SklearnImputer):
 
     def _take_fit(self, engine: Engine, state: ImputerState) -> None:
         self.engine_, self.schema_, self.routes_ = engine, state.schema, state.routes
-        self.rules_ = state.rules
+        self.rules_, self.design_ = state.rules, state.design
         self.n_features_in_ = state.n_features
         if state.feature_names is not None:
             self._take_names(state.feature_names)

@@ -55,6 +55,7 @@ def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
         "settings": imputer.settings or {},
         "skips": imputer.skips,
         "interactions": term_texts(imputer.interactions),
+        "use_design": bool(imputer.use_design),
     }
 
 

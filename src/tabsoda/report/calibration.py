@@ -40,6 +40,7 @@ def overimpute(
     seed: int = 0,
     most_rows: int = MOST_ROWS,
     suppress_below: int = 0,
+    n_questions: int | None = None,
 ) -> dict[str, Any] | None:
     """Hide a tenth of the answers of some respondents and impute them again.
 
@@ -51,6 +52,8 @@ def overimpute(
     seed : int
     most_rows : int
     suppress_below : int
+    n_questions : int, optional
+        Columns behind so many are predictors only.
 
     Returns
     -------
@@ -61,7 +64,9 @@ def overimpute(
         ``variables`` with ``gain``: the improvement over the most frequent answer or the mean.
         None if there was nothing to hide.
     """
-    held = hide_answers(table, SHARE, most_rows=most_rows, seed=seed, purpose="report")
+    held = hide_answers(
+        table, SHARE, most_rows=most_rows, seed=seed, purpose="report", n_questions=n_questions
+    )
     if not held.hidden.any():
         return None
     fewest = max(_FEWEST, suppress_below)

@@ -140,7 +140,27 @@ def _model_sentences(result: Imputations) -> list[str]:
             "Draws come from the network's predictive distributions, one question after the other,"
             " each given the answers drawn before it."
         )
-    return [*sentences, _point_sentence(settings)]
+    return [*sentences, *_design_sentences(result), _point_sentence(settings)]
+
+
+def _design_sentences(result: Imputations) -> list[str]:
+    """Say what of the sampling design the models had as predictors."""
+    used = [event.counts for event in result.events if event.kind == "design_in_model"]
+    if not used:
+        return []
+    parts = []
+    if used[0]["weights"]:
+        parts.append("the logarithm of the sampling weights")
+    if used[0]["strata"]:
+        parts.append("the strata")
+    if used[0]["clusters"]:
+        n = len(used[0]["questions"])
+        parts.append(
+            f"for {n:,} {_plural('question', n)} whose answers differed between clusters the mean"
+            " of the respondent's cluster"
+        )
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return [f"The sampling design entered all models as further predictors: {listed}."]
 
 
 def _regression_sentences(result: Imputations) -> list[str]:

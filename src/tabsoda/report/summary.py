@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._version import __version__
@@ -88,9 +89,7 @@ def summarise_result(
     summary["convergence"] = describe_convergence(result.history)
     update(2, _STEPS, "overimputing answers")
     summary["calibration"] = (
-        None
-        if imputer is None
-        else overimpute(imputer.engine_, result.table, suppress_below=suppress_below)
+        None if imputer is None else _calibration(imputer, result, suppress_below)
     )
     summary["conflicts"] = gate_conflicts(result.events, result.routing, rules, suppress_below)
     summary["events"] = group_events(result.events, suppress_below)
@@ -101,6 +100,21 @@ def summarise_result(
     summary["flags"] = find_flags(summary)
     update(_STEPS, _STEPS, "")
     return summary
+
+
+def _calibration(
+    imputer: TabSODAImputer, result: Imputations, suppress_below: int
+) -> dict[str, Any] | None:
+    """Impute some known answers again, with everything that the model sees."""
+    table = result.table
+    if result.survey is not None:
+        table = imputer.as_modelled(replace(result.survey, table=result.table)).table
+    return overimpute(
+        imputer.engine_,
+        table,
+        suppress_below=suppress_below,
+        n_questions=result.table.shape[1],
+    )
 
 
 def _counts(result: Imputations, suppress_below: int) -> dict[str, int | None]:

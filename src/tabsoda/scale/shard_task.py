@@ -66,7 +66,8 @@ def content_hashes(job: ShardJob, shard: Shard) -> NDArray[np.uint64]:
 
     imputer = _loaded(job.folder.model, job.device)
     gates = Gates(imputer.gate_policy, imputer.rules_, imputer.routes_)
-    table = gates.reopened(imputer.engine_, job.survey(imputer, shard)).table
+    survey = imputer.as_modelled(job.survey(imputer, shard))
+    table = gates.reopened(imputer.engine_, survey).table
     return row_hashes(table.values, table.states.states)
 
 
@@ -139,7 +140,8 @@ def _broken_columns(result: Imputations, imputer: TabSODAImputer) -> dict[str, A
         return {}
     numbers = imputer.engine_.fractional_columns
     types = result.survey.frame.schema
-    names = [result.table.names[position] for position in numbers]
+    # Behind the questions, the model has predictors of the sampling design.
+    names = [result.table.names[at] for at in numbers if at < result.table.shape[1]]
     return {name: pl.Float64 for name in names if types[name].is_integer()}
 
 
