@@ -230,6 +230,35 @@ def test_negative_steps_of_a_scale_are_answers():
     assert guess_kind(coded).set_apart == {-9: Reason.OTHER}
 
 
+def test_labels_on_two_sides_of_zero_are_a_scale():
+    sides = ("very unfair", "unfair", "slightly unfair")
+    labels = {-3 + n: f"Too low, {text}" for n, text in enumerate(sides)}
+    labels |= {3 - n: f"Too high, {text}" for n, text in enumerate(sides)} | {0: "Fair"}
+    facts = ColumnFacts("pay", answers=tuple(range(-3, 4)), labels=labels)
+    guess = guess_kind(facts)
+    assert (guess.kind, guess.levels) == (ColumnKind.ORDINAL, tuple(range(-3, 4)))
+    assert "from -3 to 3" in guess.reason
+    one_side = {code + 3: text for code, text in labels.items()}
+    shifted = ColumnFacts("pay", answers=tuple(range(7)), labels=one_side)
+    assert guess_kind(shifted).kind is ColumnKind.NOMINAL
+
+
+def test_ratings_whose_steps_are_labelled_with_their_numbers(tmp_path):
+    """Ends in words, steps as "(05)", and a code for a party that nobody knows."""
+    steps = {float(n): f"({n:02d})" for n in range(11)}
+    steps |= {0.0: "(00) Não gosta de jeito nenhum", 10.0: "(10) Gosta muito"}
+    codes = {96.0: "Não conhece o partido", 97.0: "Não respondeu", 98.0: "Não sabe avaliar"}
+    values = [float(n % 11) for n in range(60)] + [96.0] * 20 + [97.0, 98.0]
+    path = tmp_path / "parties.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"q15": values}), path, variable_value_labels={"q15": steps | codes}
+    )
+    column = read_survey(path).schema["q15"]
+    assert (column.kind, column.levels) == (ColumnKind.ORDINAL, tuple(range(11)))
+    reasons = {96: Reason.DONT_KNOW, 97: Reason.REFUSED, 98: Reason.DONT_KNOW}
+    assert dict(column.special_codes) == reasons
+
+
 def test_batteries_need_neighbours_of_one_range():
     five = [ColumnFacts(f"q{n}", answers=(1, 2, 3, 4, 5)) for n in (1, 2)]
     seven = [ColumnFacts(f"q{n}", answers=tuple(range(1, 8))) for n in (3, 4)]
