@@ -259,6 +259,38 @@ def test_ratings_whose_steps_are_labelled_with_their_numbers(tmp_path):
     assert dict(column.special_codes) == reasons
 
 
+def yes_no_with(codes, counts, name="q"):
+    return ColumnFacts(name, answers=(1, 2, *codes), counts=(60, 40, *counts))
+
+
+def test_unlabelled_codes_that_stand_apart_in_several_columns_are_missing():
+    columns = [yes_no_with((7, 9), (1, 2), f"q{n}") for n in range(3)]
+    hours = ColumnFacts("hours", answers=(*range(30), 99), counts=(3,) * 31)
+    first, *_, last = guess_kinds([*columns, hours])
+    for guess, kind in ((first, ColumnKind.NOMINAL), (last, ColumnKind.CONTINUOUS)):
+        assert (guess.kind, guess.confidence) == (kind, Confidence.DOUBTFUL)
+        assert "taken as missing" in guess.reason
+    assert (first.levels, first.set_apart) == ((1, 2), {7: Reason.OTHER, 9: Reason.OTHER})
+    assert last.set_apart == {99: Reason.OTHER}
+    negative = [ColumnFacts(f"q{n}", answers=(-8, 1, 2), counts=(3, 60, 40)) for n in range(3)]
+    assert guess_kinds(negative)[0].set_apart == {-8: Reason.OTHER}
+
+
+def test_unlabelled_codes_without_a_convention_stay_answers():
+    two = [yes_no_with((9,), (2,), f"q{n}") for n in range(2)]
+    assert guess_kinds(two)[0].levels == (1, 2, 9)
+    frequent = [yes_no_with((9,), (40,), f"q{n}") for n in range(3)]
+    assert guess_kinds(frequent)[0].levels == (1, 2, 9)
+    # "97 Something else" is an answer in many files.
+    other = [yes_no_with((97,), (2,), f"q{n}") for n in range(3)]
+    assert guess_kinds(other)[0].levels == (1, 2, 97)
+    labels = {1: "Yes", 2: "No", 9: "Maybe"}
+    labelled = [
+        ColumnFacts(f"q{n}", answers=(1, 2, 9), counts=(60, 40, 2), labels=labels) for n in range(3)
+    ]
+    assert all(9 in guess.levels for guess in guess_kinds(labelled))
+
+
 def test_batteries_need_neighbours_of_one_range():
     five = [ColumnFacts(f"q{n}", answers=(1, 2, 3, 4, 5)) for n in (1, 2)]
     seven = [ColumnFacts(f"q{n}", answers=tuple(range(1, 8))) for n in (3, 4)]
