@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tabsoda.survey import Survey
 
 _BLANK_TEXTS = ("", " ", "NA")
+_NO_QUESTION = "not a question"
 
 
 def score_description(
@@ -44,7 +45,7 @@ def score_description(
         name: described[read] for name, read in zip(names, survey.frame.columns, strict=True)
     }
     wrong_kinds, wrong_orders, wrong_roles, wrong_codes = {}, {}, {}, {}
-    n_codes = n_ordinals = 0
+    n_codes = n_ordinals = n_not_answers = n_missing = 0
     for judged in judgement.columns:
         column = proposed[judged.name]
         if column.kind.value not in judged.kinds and "any" not in judged.kinds:
@@ -60,6 +61,11 @@ def score_description(
         found, wrong = score_codes(survey, column, judged, occurring[judged.name])
         n_codes += found
         wrong_codes |= wrong
+        if "question" in judged.roles:
+            codes = [code for code in judged.codes if code in occurring[judged.name]]
+            meanings = [proposed_meaning(survey, column.name, code) for code in codes]
+            n_not_answers += len(codes)
+            n_missing += len(codes) - meanings.count("answer") - meanings.count(_NO_QUESTION)
     wrong_design = {
         name: instead_of(proposed[name].role.value, roles)
         for name, roles in judgement.design.items()
@@ -76,6 +82,7 @@ def score_description(
             "wrong": wrong_design,
         },
         "codes": {"right": n_codes - len(wrong_codes), "of": n_codes, "wrong": wrong_codes},
+        "missing": {"right": n_missing, "of": n_not_answers},
     }
 
 
@@ -133,7 +140,7 @@ def score_codes(
 def proposed_meaning(survey: Survey, name: str, code: str) -> str:
     """Return how cells with a code are read: "answer", a reason, or "not a question"."""
     if name not in survey.table.names:
-        return "not a question"
+        return _NO_QUESTION
     cells = holds_code(survey, name, code)
     if not cells.any():
         return "blank"  # The file holds the code, the reader took it for an empty cell.

@@ -26,7 +26,7 @@ Columns of the tables:
 * roles: columns with a right role, of those judged; design: of all columns of the file that are
   identifiers, weights, strata, clusters or to be left alone.
 * codes: codes that occur in the judged columns and are not answers (or look so) read with a right
-  meaning.
+  meaning; missing: codes that are not answers read as missing, whatever the reason.
 * rules: mined from the file as it is proposed; gates: of the rules whose target was judged, those
   that name only judged gates.
 * skip cells: where codes tell which cells are skips, those codes and the codes of refusal and the
@@ -35,8 +35,8 @@ Columns of the tables:
 """
 
 _HEADER = (
-    "| file | format | language | size | kinds | order | roles | design | codes | rules | gates "
-    "| skip cells: precision, recall | seconds |\n" + "| --- " * 13 + "|"
+    "| file | format | language | size | kinds | order | roles | design | codes | missing | rules "
+    "| gates | skip cells: precision, recall | seconds |\n" + "| --- " * 14 + "|"
 )
 
 
@@ -76,6 +76,7 @@ def _row(result: Mapping[str, Any]) -> str:
         _of(result.get("roles")),
         _of(result.get("design")),
         _of(result.get("codes")),
+        _of(result["missing"]) if "missing" in result else "",
         str(gates.get("rules", "")),
         f"{gates['true_gates']}/{gates['judged_rules']}" if gates.get("judged_targets") else "",
         f"{_share(cells['precision'])}, {_share(cells['recall'])}" if cells else "",
@@ -101,6 +102,7 @@ def _totals(results: list[Mapping[str, Any]]) -> str:
         total("roles"),
         total("design"),
         total("codes"),
+        total("missing") if all("missing" in result for result in results) else "",
         str(sum(entry["rules"] for entry in gates)),
         f"{sum(e['true_gates'] for e in named)}/{sum(e['judged_rules'] for e in named)}",
         "",

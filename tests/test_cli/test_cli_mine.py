@@ -7,7 +7,13 @@ import polars as pl
 import pytest
 
 from tabsoda.cli.main import main
-from tabsoda.cli.rule_text import events_text, first_groups, one_line
+from tabsoda.cli.rule_text import (
+    events_text,
+    first_groups,
+    one_line,
+    rules_heading,
+    rules_text,
+)
 from tabsoda.events import EventLog
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rule_set import RuleSet
@@ -314,3 +320,19 @@ def test_labels_that_repeat_the_name_of_their_question_show_it_once(survey, caps
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "How many a day?" in line]
     assert "AMOUNT" not in line
     assert "amount" in line
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_counts_stand_below_their_headings_whatever_the_names(width):
+    question = "Which of these pies is typically served at your dinner? Select all. - "
+    columns = [Column(f"{question}{pie}", ColumnKind.NOMINAL, (1, 2)) for pie in ("Apple", "Plum")]
+    gate = Column("celebrates", ColumnKind.NOMINAL, (1, 2), label="Do you celebrate?")
+    reason = ((Condition("celebrates", (2,)),),)
+    rules = RuleSet(
+        tuple(SkipRule(f"r{n}", column.name, reason) for n, column in enumerate(columns)),
+        (gate, *columns),
+    )
+    lines = [rules_heading(width), *rules_text(first_groups(rules, 9), rules.column_of, width)]
+    rows = [line for line in lines if line.startswith("  ")]
+    assert {len(row) for row in rows} == {width}
+    assert [row.split()[-3][-4:] for row in rows[1:]] == ["pple", "Plum"]

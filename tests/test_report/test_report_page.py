@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -183,6 +184,13 @@ def test_questions_with_few_imputed_cells_share_one_table(draw):
     many = _page([], 20, draw)
     assert many.count('class="variable"') == 3
     assert "Fewer than 10" not in many
+
+
+def test_reviews_are_dated_by_the_day(hostile, hostile_rules):
+    rules = [replace(rule, at="2024-03-01T12:34:56+00:00", by="Ann") for rule in hostile_rules]
+    summary = summarise_result(hostile)
+    summary["routing"] = describe_rules(RuleSet(tuple(rules), hostile.table.columns))
+    assert 'Ann <span class="status">2024-03-01</span>' in render_page(summary)
 
 
 def test_sections_without_content_are_left_out(draw):

@@ -230,6 +230,67 @@ def test_negative_steps_of_a_scale_are_answers():
     assert guess_kind(coded).set_apart == {-9: Reason.OTHER}
 
 
+def test_labels_on_two_sides_of_zero_are_a_scale():
+    sides = ("very unfair", "unfair", "slightly unfair")
+    labels = {-3 + n: f"Too low, {text}" for n, text in enumerate(sides)}
+    labels |= {3 - n: f"Too high, {text}" for n, text in enumerate(sides)} | {0: "Fair"}
+    facts = ColumnFacts("pay", answers=tuple(range(-3, 4)), labels=labels)
+    guess = guess_kind(facts)
+    assert (guess.kind, guess.levels) == (ColumnKind.ORDINAL, tuple(range(-3, 4)))
+    assert "from -3 to 3" in guess.reason
+    one_side = {code + 3: text for code, text in labels.items()}
+    shifted = ColumnFacts("pay", answers=tuple(range(7)), labels=one_side)
+    assert guess_kind(shifted).kind is ColumnKind.NOMINAL
+
+
+def test_ratings_whose_steps_are_labelled_with_their_numbers(tmp_path):
+    """Ends in words, steps as "(05)", and a code for a party that nobody knows."""
+    steps = {float(n): f"({n:02d})" for n in range(11)}
+    steps |= {0.0: "(00) Não gosta de jeito nenhum", 10.0: "(10) Gosta muito"}
+    codes = {96.0: "Não conhece o partido", 97.0: "Não respondeu", 98.0: "Não sabe avaliar"}
+    values = [float(n % 11) for n in range(60)] + [96.0] * 20 + [97.0, 98.0]
+    path = tmp_path / "parties.sav"
+    pyreadstat.write_sav(
+        pd.DataFrame({"q15": values}), path, variable_value_labels={"q15": steps | codes}
+    )
+    column = read_survey(path).schema["q15"]
+    assert (column.kind, column.levels) == (ColumnKind.ORDINAL, tuple(range(11)))
+    reasons = {96: Reason.DONT_KNOW, 97: Reason.REFUSED, 98: Reason.DONT_KNOW}
+    assert dict(column.special_codes) == reasons
+
+
+def yes_no_with(codes, counts, name="q"):
+    return ColumnFacts(name, answers=(1, 2, *codes), counts=(60, 40, *counts))
+
+
+def test_unlabelled_codes_that_stand_apart_in_several_columns_are_missing():
+    columns = [yes_no_with((7, 9), (1, 2), f"q{n}") for n in range(3)]
+    hours = ColumnFacts("hours", answers=(*range(30), 99), counts=(3,) * 31)
+    first, *_, last = guess_kinds([*columns, hours])
+    for guess, kind in ((first, ColumnKind.NOMINAL), (last, ColumnKind.CONTINUOUS)):
+        assert (guess.kind, guess.confidence) == (kind, Confidence.DOUBTFUL)
+        assert "taken as missing" in guess.reason
+    assert (first.levels, first.set_apart) == ((1, 2), {7: Reason.OTHER, 9: Reason.OTHER})
+    assert last.set_apart == {99: Reason.OTHER}
+    negative = [ColumnFacts(f"q{n}", answers=(-8, 1, 2), counts=(3, 60, 40)) for n in range(3)]
+    assert guess_kinds(negative)[0].set_apart == {-8: Reason.OTHER}
+
+
+def test_unlabelled_codes_without_a_convention_stay_answers():
+    two = [yes_no_with((9,), (2,), f"q{n}") for n in range(2)]
+    assert guess_kinds(two)[0].levels == (1, 2, 9)
+    frequent = [yes_no_with((9,), (40,), f"q{n}") for n in range(3)]
+    assert guess_kinds(frequent)[0].levels == (1, 2, 9)
+    # "97 Something else" is an answer in many files.
+    other = [yes_no_with((97,), (2,), f"q{n}") for n in range(3)]
+    assert guess_kinds(other)[0].levels == (1, 2, 97)
+    labels = {1: "Yes", 2: "No", 9: "Maybe"}
+    labelled = [
+        ColumnFacts(f"q{n}", answers=(1, 2, 9), counts=(60, 40, 2), labels=labels) for n in range(3)
+    ]
+    assert all(9 in guess.levels for guess in guess_kinds(labelled))
+
+
 def test_batteries_need_neighbours_of_one_range():
     five = [ColumnFacts(f"q{n}", answers=(1, 2, 3, 4, 5)) for n in (1, 2)]
     seven = [ColumnFacts(f"q{n}", answers=tuple(range(1, 8))) for n in (3, 4)]

@@ -193,6 +193,11 @@ def test_utf8_read_as_latin1_does_not_matter():
         ("該当なし", True, "Japanese", SKIP),
         ("Missing - legitimate skip", False, "", SKIP),
         ("Ordinary answer", True, "", None),
+        ("Não conhece o partido", False, "", None),
+        ("Não conhece o partido (Esp.)", True, "", DONT_KNOW),
+        ("Never heard of", False, "", None),
+        ("Haven't heard of", True, "", DONT_KNOW),
+        ("No lo conoce", True, "", DONT_KNOW),
         ("Refused entry at a border", True, "", REFUSED),
     ],
 )

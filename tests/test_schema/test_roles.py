@@ -49,6 +49,10 @@ AMOUNTS = (np.arange(ROWS) * 53 + 7).tolist()
 POSITIVE = [
     # name, label, values, role
     ("wt", "Peso del país", [1.0] * ROWS, "weight"),
+    ("inwtm", "Interview length in minutes, main questionnaire", draw(27, 180), "ignore"),
+    ("DIAENTR", "DATA ENTREVISTA - DIA", draw(10, 24), "ignore"),
+    ("Groep.tijd..slaap", "", KILOS, "ignore"),
+    ("Group time: sleep", "", KILOS, "ignore"),
     ("wt", "", GAMMA, "weight"),
     ("wt", "", blanks(GAMMA), "weight"),
     ("WEIGHT_W78", "Wave 78 weight", GAMMA, "weight"),
@@ -99,6 +103,8 @@ POSITIVE = [
     ("q7_other", "", [f"text {row}" if row < 15 else None for row in range(ROWS)], "ignore"),
 ]
 NEGATIVE = [
+    ("body.weight.kg", "", KILOS),
+    ("time", "Total time in paid work", draw(0, 60)),
     # name, label, values
     ("weight", "", KILOS),
     ("weight", "", POUNDS),

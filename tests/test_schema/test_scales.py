@@ -142,3 +142,7 @@ def test_codes_in_front_of_labels():
     labels = ["1. Roman Catholic", "2. Baptist", "03 Methodist"]
     assert without_codes(labels, [1, 2, 3]) == ("Roman Catholic", "Baptist", "Methodist")
     assert without_codes(["1-5", "6-10", "3 or more"], [1, 2, 3]) == ("1-5", "6-10", "3 or more")
+    ends = ["(00) Left", "(01)", "[2]", "03.", "(04) Right"]
+    assert without_codes(ends, [0, 1, 2, 3, 4]) == ("Left", "", "", "", "Right")
+    others = ["(02)", "(03)", "(04)"]
+    assert without_codes(others, [1, 2, 3]) == tuple(others)

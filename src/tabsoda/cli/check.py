@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
-from tabsoda.cli.rule_text import columns, one_line, paragraph, without_name
+from tabsoda.cli.rule_text import columns, one_line, paragraph, short_name, without_name
 
 if TYPE_CHECKING:
     from tabsoda.skips.checking import CheckResult
@@ -145,13 +145,14 @@ def _unexplained(result: CheckResult, labels: Mapping[str, str], width: int) -> 
         f" question{'s' * (len(result.unexplained) != 1)}:"
     )
     shown = result.unexplained[:_SHOWN]
-    room = max(width - max(len(finding.column) for finding in shown) - 26, 8)
+    names = [short_name(finding.column, width // 2) for finding in shown]
+    room = max(width - max(map(len, names)) - 26, 8)
     rows = [["  question", "", "blank", "of asked"]]
-    for finding in shown:
+    for finding, name in zip(shown, names, strict=True):
         asked = finding.answered + finding.declined + finding.unexplained
         rows.append(
             [
-                f"  {one_line(finding.column)}",
+                f"  {name}",
                 one_line(labels.get(finding.column, ""), room),
                 f"{finding.unexplained:,}",
                 f"{finding.unexplained / asked:.1%}",

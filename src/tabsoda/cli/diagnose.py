@@ -13,7 +13,7 @@ from cyclopts.validators import Number
 from tabsoda._internal.files import write_text
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.outputs import check_outputs, write_together
-from tabsoda.cli.rule_text import columns, one_line, paragraph
+from tabsoda.cli.rule_text import columns, paragraph, short_name
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 from tabsoda.event_texts import detail
@@ -199,7 +199,7 @@ def _text(found: dict[str, Any], files: list[Path], width: int) -> Iterator[str]
     for one in known[:_SHOWN]:
         errors = [_error(one["methods"][name]["error"]) for name in names]
         lines.append(
-            [one_line(one["name"], min(room, 24)), f"{one['hidden']:,}", *errors, one["verdict"]]
+            [short_name(one["name"], min(room, 24)), f"{one['hidden']:,}", *errors, one["verdict"]]
         )
     if known:
         yield "Score, lower is better (nominal: Brier; ordinal: ranked probability, in levels;"

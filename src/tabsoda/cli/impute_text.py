@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda.cli.console import output
 from tabsoda.cli.durations import duration_text
-from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph
+from tabsoda.cli.rule_text import columns, events_text, paragraph, short_name
 
 if TYPE_CHECKING:
     from tabsoda.imputer.plan import ImputationPlan
@@ -51,7 +51,7 @@ def show_plan(facts: dict[str, Any]) -> None:
     rows = [["variable", "kind", *(key.replace("_", " ") for key in keys)]]
     for name, variable in facts["variables"].items():
         counts = (variable[key] for key in keys)
-        rows.append([one_line(name, 36), variable["kind"], *(f"{count:,}" for count in counts)])
+        rows.append([short_name(name, 36), variable["kind"], *(f"{count:,}" for count in counts)])
     show(
         [
             *columns(rows, left=2),
@@ -166,7 +166,7 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
     if routed:
         lines += [paragraph(routed, width), ""]
     if most:
-        share = [[one_line(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
+        share = [[short_name(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
         lines += [*columns([["most imputed", "cells", "of rows"], *share]), ""]
     unanswered = counts["left_missing"] - (result.routing.n_left_missing if result.routing else 0)
     for text in _left_missing_text(unanswered):

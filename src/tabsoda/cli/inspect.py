@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
-from tabsoda.cli.rule_text import without_name
+from tabsoda.cli.rule_text import one_line, short_name, without_name
 from tabsoda.event_texts import to_dicts_with_text
 
 _FLAGS_SHOWN = 8
@@ -182,11 +182,11 @@ def _table(variables: list[dict[str, Any]], keys: dict[str, str], width: int) ->
         label = without_name(variable["label"], variable["name"])
         counts = [f"{variable[state]:,}" if state in variable else "" for state in heading[3:6]]
         cells = (
-            _short(variable["name"], name_width),
+            short_name(variable["name"], name_width),
             variable["kind"] or variable["role"],
             str(len(variable["levels"]) or ""),
             *counts,
-            f"{key + mark:<5}{_short(label, label_width)}",
+            f"{key + mark:<5}{one_line(label, label_width)}",
         )
         yield _row(cells, name_width)
 
@@ -199,10 +199,10 @@ def _name_width(names: list[str], width: int) -> int:
     >>> _name_width(["age", "a_long_name_of_a_question"], 80)
     18
     >>> _name_width(["trust_in_institutions_1", "trust_in_institutions_2"], 80)
-    23
+    18
     """
     shown = max(len("variable"), min(_NAME_WIDTH, max(map(len, names))))
-    while len({_short(name, shown) for name in names}) < len(set(names)) and shown < width - 55:
+    while len({short_name(name, shown) for name in names}) < len(set(names)) and shown < width - 55:
         shown += 1
     return shown
 
@@ -263,9 +263,3 @@ def _wrapped(text: str, width: int, indent: str = "  ") -> Iterator[str]:
     yield from textwrap.wrap(
         text, width, initial_indent=indent, subsequent_indent=indent + "   ", break_on_hyphens=False
     )
-
-
-def _short(text: str, width: int) -> str:
-    """Cut a text to a width, and replace control characters and line breaks."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= width else text[: max(width - 1, 0)] + ("…" if width > 0 else "")

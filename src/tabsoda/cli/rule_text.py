@@ -35,6 +35,21 @@ def one_line(text: str, width: int | None = None) -> str:
     return text
 
 
+def short_name(name: str, width: int) -> str:
+    """Shorten a name in the middle: web forms put the answer at the end of a long question.
+
+    Examples
+    --------
+    >>> short_name("Which of these pies do you like? - Apple", 20)
+    'Which of t…? - Apple'
+    """
+    name = one_line(name)
+    if len(name) <= width:
+        return name
+    end = max((width - 1) // 2, 0)
+    return f"{name[: max(width - 1 - end, 0)]}…{name[len(name) - end :]}"
+
+
 def without_name(label: str, name: str) -> str:
     """Drop the column's own name where a label begins with it.
 
@@ -111,7 +126,8 @@ def rivals_text(rules: RuleSet, width: int, limit: int = 10) -> list[str]:
         others = "; or ".join(
             reasons_text(replace(rule, any_of=rival.any_of), known) for rival in rule.rivals
         )
-        text = f"{rule.identifier} {rule.target}: {reasons_text(rule, known)}; or {others}"
+        target = short_name(rule.target, width // 2)
+        text = f"{rule.identifier} {target}: {reasons_text(rule, known)}; or {others}"
         lines.append(paragraph(text, width, "  "))
     if len(doubtful) > limit:
         lines.append(f"  and {len(doubtful) - limit:,} more in the rules file")
@@ -133,8 +149,9 @@ def _target_line(rule: SkipRule, known: Mapping[str, Column], width: int) -> str
 def _target_row(
     identifier: str, target: str, label: str, blank: str, asked: str, width: int
 ) -> str:
-    start = f"  {identifier:<5} {target:<{_TARGET_WIDTH}} "
     end = f" {blank:>8} {asked:>8}"
+    most = max(width - len(end) - 10, _TARGET_WIDTH)
+    start = f"  {identifier:<5} {short_name(target, most):<{_TARGET_WIDTH}} "
     room = max(width - len(start) - len(end), 0)
     return f"{start}{one_line(label, room):<{room}}{end}"
 
@@ -146,7 +163,7 @@ def events_text(events: EventLog, width: int, limit: int = 8) -> Iterator[str]:
         groups.setdefault((event.kind, heading(event)), []).append(event)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
     for (kind, decision), group in ordered[:limit]:
-        names = _names([event.column for event in group if event.column])
+        names = _names([event.column for event in group if event.column], width // 2)
         times = f"{len(group):,} x " if len(group) > 1 else ""
         amounts = detail(_total(kind, group)) if kind in _ADDED_UP else ""
         text = f"{times}{decision}{f' ({amounts})' if amounts else ''}"
@@ -165,7 +182,9 @@ def _total(kind: str, events: Iterable[Event]) -> Event:
     return Event(kind, None, totals)
 
 
-def _names(names: Iterable[str], limit: int = 5) -> str:
+def _names(names: Iterable[str], width: int, limit: int = 5) -> str:
     listed = list(dict.fromkeys(names))
     more = len(listed) - limit
-    return ", ".join(listed[:limit]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(short_name(name, width) for name in listed[:limit]) + (
+        f" and {more} more" if more > 0 else ""
+    )

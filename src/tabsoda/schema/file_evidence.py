@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tabsoda.schema.column import ColumnKind
+from tabsoda.schema.codes import as_number
+from tabsoda.schema.column import Code, ColumnKind
 from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.scales import recognize_scale
 
 _MIN_BATTERY = 3
+# Columns in which an unlabelled code must occur to be a convention of the file.
+_MIN_CONVENTION = 3
 # Items without a common name need longer runs.
 _MIN_UNNAMED_BATTERY = 5
 _ITEM_ENDING = re.compile(r"(?<=[^\d_.\s-])[_.\s-]?(\d+[a-z]?|[a-z])$|[_.\s-]([a-z]|\d+)$", re.I)
@@ -41,12 +44,35 @@ class FileEvidence:
         estimated.
     languages : tuple of str
         Those of the scales that were recognised; empty if none was.
+    conventions : mapping of str to int
+        Families of unlabelled codes that stand apart from the answers of several columns, and the
+        number of these columns; see ``code_family``.
     """
 
     n_sharing: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     batteries: Mapping[str, int] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     languages: tuple[str, ...] = ()
+    conventions: Mapping[str, int] = field(default_factory=dict)
+
+
+def code_family(code: Code) -> str:
+    """Return "7", "8" or "9" for 7, 77, 888, ..., "-" for a negative code, else an empty text.
+
+    Codes such as 97 are left out: they are as often an answer ("97 Something else").
+
+    Examples
+    --------
+    >>> [code_family(code) for code in (9, 999, -8, 97, 6)]
+    ['9', '9', '-', '', '']
+    """
+    number = as_number(code)
+    if number is None or number != round(number):
+        return ""
+    digits = set(str(int(number)))
+    if number < 0:
+        return "-"
+    return digits.pop() if len(digits) == 1 and digits <= set("789") else ""
 
 
 def label_set(facts: ColumnFacts) -> tuple[str, ...]:
@@ -62,7 +88,15 @@ def gather(columns: Sequence[ColumnFacts]) -> FileEvidence:
         for labels in n_sharing
         if (scale := recognize_scale(labels)) is not None and scale.is_certain
     )
-    return FileEvidence(n_sharing, find_batteries(columns), languages=tuple(found))
+    families = Counter(
+        family
+        for facts in columns
+        for family in {code_family(code) for code in facts.codes_beyond} - {""}
+    )
+    conventions = {family: n for family, n in families.items() if n >= _MIN_CONVENTION}
+    return FileEvidence(
+        n_sharing, find_batteries(columns), languages=tuple(found), conventions=conventions
+    )
 
 
 def declared_weights(pairs: Sequence[tuple[str, ColumnKind]]) -> dict[str, float]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tabsoda.schema.codes import CodeBook
-from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Reason
 from tabsoda.schema.content import Content, content_of
 from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.hints import ColumnHints
@@ -15,6 +15,7 @@ from tabsoda.schema.kinds import KindGuess, guess_kinds
 from tabsoda.schema.roles import guess_role
 from tabsoda.schema.schema import Schema
 from tabsoda.schema.suspicion import suspicious_codes
+from tabsoda.schema.tick_boxes import boxes_in_lists, could_be_box, names_its_answer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,6 +88,7 @@ def _draft(
 
 def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
     """Decide the kinds of all questions together, since each column is evidence for others."""
+    drafts = _with_boxes(drafts)
     questions = [draft for draft in drafts if draft.role is ColumnRole.QUESTION]
     guesses = dict(
         zip(
@@ -99,6 +101,25 @@ def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
         _question(draft, guesses[draft.name]) if draft.name in guesses else _other(draft)
         for draft in drafts
     )
+
+
+def _with_boxes(drafts: list[_Draft]) -> list[_Draft]:
+    """Leave boxes to tick alone: their blanks are not missing, and all answers are the same."""
+    candidates = [
+        draft.content
+        if draft.role is ColumnRole.QUESTION
+        and could_be_box(draft.content, draft.hints.level_labels)
+        else None
+        for draft in drafts
+    ]
+    result = []
+    for draft, content, in_list in zip(drafts, candidates, boxes_in_lists(candidates), strict=True):
+        titles = (draft.hints.label, draft.name)
+        if in_list or (content and any(names_its_answer(title, content) for title in titles)):
+            reason = f"{GUESS}a box to tick: one answer or blank"
+            draft = replace(draft, role=ColumnRole.IGNORE, reason=reason)
+        result.append(draft)
+    return result
 
 
 def _facts(draft: _Draft) -> ColumnFacts:

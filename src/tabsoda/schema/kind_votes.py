@@ -26,6 +26,8 @@ _MIN_ALPHABETICAL = 4
 # A list with more labels is hardly ever a verbal scale.
 _LONG_LIST = 11
 _FEW_COLUMNS, _MANY_COLUMNS = 3, 6
+# Least steps on each side of zero of a scale with two sides.
+_MIN_SIDE = 2
 _MANY_NUMBERS = 20
 # Amounts of money are larger than codes of bands.
 _MOST_INCOME_CODES = 30
@@ -69,9 +71,18 @@ class Labelled:
         return len(texts) >= _MIN_ALPHABETICAL and texts == sorted(texts)
 
     @property
+    def has_two_sides(self) -> bool:
+        """Whether codes run from -k to k, as only those of scales with two sides do."""
+        if not self.in_order or len(self.codes) < 2 * _MIN_SIDE + 1:
+            return False
+        return _are_consecutive(self.codes) and as_number(self.codes[0]) == -(
+            as_number(self.codes[-1]) or 0.0
+        )
+
+    @property
     def can_be_ordinal(self) -> bool:
         """Whether an order is known: from the scale, or from codes that the scale confirms."""
-        if self.scale is not None and self.scale.order is not None:
+        if (self.scale is not None and self.scale.order is not None) or self.has_two_sides:
             return True
         return self.in_order and (self.scale is None or not self.scale.contradicts_codes)
 
@@ -189,6 +200,9 @@ def _of_labels(
     n_sharing = file.n_sharing.get(label_set(facts), 1)
     if scale is not None and scale.order is not None:
         yield Vote(_ORDINAL, 6.0 if scale.is_certain else 3.5, _scale_reason(scale, labelled))
+    elif labelled.has_two_sides:
+        reason = f"labelled codes from {labelled.codes[0]} to {labelled.codes[-1]}"
+        yield Vote(_ORDINAL, 4.0, reason)
     elif scale is not None:
         yield Vote(_NOMINAL, 2.0, _unclear_reason(scale, labelled))
     else:

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from tabsoda.schema.codes import CodeBook
 from tabsoda.schema.column import GUESS, Code, ColumnKind, Confidence, Reason
 from tabsoda.schema.facts import ColumnFacts
-from tabsoda.schema.file_evidence import FileEvidence, declared_weights, gather
+from tabsoda.schema.file_evidence import FileEvidence, code_family, declared_weights, gather
 from tabsoda.schema.kind_votes import Labelled, Vote, declared_vote, labelled_levels, votes_for
 
 # Minimum lead of the winning kind for a guess to be certain or likely.
 _CERTAIN_LEAD = 3.0
 _LIKELY_LEAD = 1.5
 _MANY_COLUMNS = 10
+# A code that more of the answers have may be an answer.
+_MOST_CODED = 0.2
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,6 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
     votes = [*votes_for(facts, file, labelled), *declared_vote(facts, file)]
     kind, confidence, reason = _winner(_allowed(votes, facts, labelled))
     reason = f"{GUESS}{reason}"
-    if kind is ColumnKind.CONTINUOUS:
-        return KindGuess(kind, (), reason, confidence)
     if kind is ColumnKind.ORDINAL:
         levels, set_apart = _ordered(facts, labelled)
         beyond = [code for code, why in set_apart.items() if why is Reason.OTHER]
@@ -98,7 +98,28 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
             confidence = Confidence.DOUBTFUL
             reason += "; an answer beyond the labelled ones has no label"
         return KindGuess(kind, levels, reason, confidence, set_apart)
-    return KindGuess(kind, facts.levels, reason, confidence)
+    set_apart = _by_convention(facts, file)
+    if set_apart:
+        confidence = Confidence.DOUBTFUL
+        codes = ", ".join(map(str, set_apart))
+        reason += f"; {codes} taken as missing: such codes stand apart in other columns, too"
+    is_number = kind is ColumnKind.CONTINUOUS
+    levels = () if is_number else tuple(code for code in facts.levels if code not in set_apart)
+    return KindGuess(kind, levels, reason, confidence, set_apart)
+
+
+def _by_convention(facts: ColumnFacts, file: FileEvidence) -> dict[Code, Reason]:
+    """Return unlabelled codes such as 9 and 99, if several columns of the file have such codes.
+
+    Which of them means refused and which don't know differs between surveys.
+    """
+    counts = dict(zip(facts.answers, facts.counts, strict=False))
+    most = _MOST_CODED * sum(facts.counts)
+    return {
+        code: Reason.OTHER
+        for code in facts.codes_beyond
+        if code_family(code) in file.conventions and 0 < counts.get(code, 0) <= most
+    }
 
 
 def _has_unlabelled_end(levels: tuple[Code, ...], labelled: Labelled) -> bool:

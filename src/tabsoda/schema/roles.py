@@ -50,8 +50,11 @@ class _Evidence:
 
     @property
     def label(self) -> tuple[str, ...]:
-        """The words of the label; a name that is a sentence or not ASCII is used as a label."""
-        is_text = " " in self.name or not self.name.isascii()
+        """The words of the label; a name that is a sentence or not ASCII is used as a label.
+
+        R writes the spaces of a name as full stops.
+        """
+        is_text = " " in self.name or self.name.count(".") > 1 or not self.name.isascii()
         return words(self.hints.label or (self.name if is_text else ""))
 
     @property

@@ -9,6 +9,7 @@ from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Code
 
 _IN_PARENTHESES = re.compile(r"\(.*?\)|\[.*?\]|（.*?）|【.*?】")
+_ONLY_CODE = re.compile(r"^\s*[(\[]?(-?\d+)[)\].:=]+\s*$")
 _LEADING_CODE = re.compile(r"^\s*[(\[]?(-?\d+)[)\]]?\s*(?:[.:=)\]]+\s*|\s-+\s*|-\s+|\s+)(?=\S)")
 
 
@@ -31,6 +32,8 @@ def without_codes(labels: Sequence[str], codes: Sequence[Code]) -> tuple[str, ..
     --------
     >>> without_codes(["1. Yes", "2. No"], [1, 2])
     ('Yes', 'No')
+    >>> without_codes(["(01) Very bad", "(02)", "(03) Very good"], [1, 2, 3])
+    ('Very bad', '', 'Very good')
     >>> without_codes(["1-5", "6-10"], [1, 2])
     ('1-5', '6-10')
     """
@@ -40,7 +43,7 @@ def without_codes(labels: Sequence[str], codes: Sequence[Code]) -> tuple[str, ..
 
 
 def _without_code(label: str, code: Code) -> str:
-    found = _LEADING_CODE.match(label)
+    found = _ONLY_CODE.match(label) or _LEADING_CODE.match(label)
     if found is None or as_number(found.group(1)) != as_number(code):
         return label
     return label[found.end() :]

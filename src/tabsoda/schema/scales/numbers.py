@@ -25,7 +25,16 @@ _SIGNS = {"<": " zless ", "≤": " zless ", ">": " zmore ", "≥": " zmore "}
 _BOUND_OF_SIGN = {"zless": "less", "zmore": "more"}
 
 _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1.0, "week": 7.0, "month": 30.4, "year": 365.0}
-_PER_YEAR = {"day": 365.0, "week": 52.0, "month": 12.0, "year": 1.0}
+# "Every few weeks" lies between every week and every month.
+_PER_YEAR = {
+    "day": 365.0,
+    "few_days": 120.0,
+    "week": 52.0,
+    "few_weeks": 20.0,
+    "month": 12.0,
+    "few_months": 4.0,
+    "year": 1.0,
+}
 # "Several times" stays below the next period: several times a week is less than daily.
 _SEVERAL = {"day": Place(2, 20), "week": Place(2, 6), "month": Place(2, 4), "year": Place(2, 11)}
 _VAGUE = {"few": Place(2, 6), "several": Place(3, 9), "many": Place(10, 50)}
@@ -41,6 +50,7 @@ _LOOSE_RATES = {
     "sometimes": Place(1.0, 100.0),
     "often": Place(12.0, 1000.0),
     "constantly": Place(1500.0, math.inf),
+    "more_often": Place(100_000.0, math.inf),
 }
 
 
@@ -60,7 +70,7 @@ class Amount:
     word : str
         ``"none"``, ``"never"``, ``"life"`` or a vague frequency, where there is no number.
     period : str
-        What a rate refers to: day, week, month, year, or empty.
+        What a rate refers to: a key of ``_PER_YEAR``, or empty.
     is_almost : bool
         "Nearly every day".
     is_quantity : bool
