@@ -42,7 +42,8 @@ def test_products_are_bounded_and_of_two_or_three_columns():
 def test_products_of_a_group_are_all_products_and_those_of_each_two():
     blocks = {1: np.array([4, 5]), 2: np.array([6]), 3: np.array([7])}
     assert group_products(blocks, (1, 2)).tolist() == [[4, 6, -1], [5, 6, -1]]
-    assert group_products(blocks, (2, 2)).tolist() == [[6, 6, -1]]
+    # A curve is a square and a cube.
+    assert group_products(blocks, (2, 2)).tolist() == [[6, 6, -1], [6, 6, 6]]
     of_three = group_products(blocks, (1, 2, 3)).tolist()
     assert of_three == [
         [4, 6, -1], [4, 6, 7], [4, 7, -1], [5, 6, -1], [5, 6, 7], [5, 7, -1], [6, 7, -1]
@@ -117,7 +118,8 @@ def test_the_quick_statistics_rank_like_the_exact_ones(rng):
 
 def screen_of(column, answers, matrix, curved=()):
     blocks = {q: np.array([q]) for q in range(matrix.shape[1])}
-    return Screen(column, answers, matrix, blocks, set(curved), set(blocks))
+    known = np.ones(matrix.shape, dtype=bool)
+    return Screen(column, answers, matrix, known, blocks, set(curved), set(blocks))
 
 
 @pytest.mark.parametrize("column", [NUMBER, BINARY, ORDINAL], ids=["number", "binary", "ordinal"])
@@ -161,6 +163,7 @@ def test_all_indicators_of_a_found_question_enter(rng):
     matrix = np.column_stack([group == 1, group == 2, rng.normal(size=2000)]).astype(float)
     answers = 1.2 * (group == 2) * matrix[:, 2] + rng.normal(size=2000)
     blocks = {0: np.array([0, 1]), 1: np.array([2])}
-    screen = Screen(NUMBER, answers, matrix, blocks, {1}, {0, 1})
+    known = np.ones(matrix.shape, dtype=bool)
+    screen = Screen(NUMBER, answers, matrix, known, blocks, {1}, {0, 1})
     [found] = screen.find(matrix)
     assert found.products.tolist() == [[0, 2, -1], [1, 2, -1]]

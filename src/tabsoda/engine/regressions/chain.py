@@ -24,7 +24,7 @@ Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # Rounds before each screen for products, with the products that were found before.
-_ROUNDS = (3, 2, 2, 2)
+_ROUNDS = (3, 1, 1, 1)
 # Rows that a screen reads at most, and needs at least.
 _SCREEN_ROWS = (100, 4000)
 # Share of missing answers from which on it matters how a question in a product is drawn.
@@ -164,7 +164,10 @@ class Chain:
         blocks = {q: answer_places(self.design, q) for q in questions if not barred[p, q]}
         curved = {q for q in blocks if self.design.is_scale(q)}
         related = _related(matrix, answers, blocks, column)
-        screen = Screen(column, answers, matrix, blocks, curved, related)
+        known = ~self.table.states.missing[np.ix_(rows, self.design.column_of)]
+        # The regression of a question without missing cells matters only for what it is drawn by.
+        required = None if self.incomplete[p] else self.factors.incomplete
+        screen = Screen(column, answers, matrix, known, blocks, curved, related, required)
         found = [
             (one.questions, one.products, one.statistic) for one in screen.find(given.of(matrix))
         ]

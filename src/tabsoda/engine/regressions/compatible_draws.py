@@ -61,12 +61,44 @@ def draw_question(
         values[:, 0] = filled[:, position]
     with np.errstate(divide="ignore"):
         fit = np.log(probabilities)
-    trial, places = matrix.copy(), design.places(position)
-    for place in range(values.shape[1]):
-        trial[:, places] = design.block(position, values[:, place])
-        for r in deciding:
-            likely = models[r].log_likelihood(terms[r].of(trial), np.nan_to_num(filled[:, r]))
-            fit[:, place] += np.where(skipped[:, r], 0.0, likely)
+    blocks = design.block(position, values.ravel())
+    for r in deciding:
+        linear = _linear_predictors(models[r], terms[r], matrix, design.places(position), blocks)
+        answers = np.repeat(np.nan_to_num(filled[:, r]), values.shape[1])
+        likely = models[r].log_likelihood(linear, answers).reshape(values.shape)
+        fit += np.where(skipped[:, [r]], 0.0, likely)
     edges = np.exp(fit - fit.max(axis=1, keepdims=True)).cumsum(axis=1)
     chosen = (edges[:, :-1] <= (uniforms * edges[:, -1])[:, None]).sum(axis=1)
     return values[np.arange(len(values)), chosen]
+
+
+def _linear_predictors(
+    model: Regression, terms: Terms, matrix: Numbers, places: NDArray[np.intp], blocks: Numbers
+) -> Numbers:
+    """Return a response's predictors times its coefficients, for several values of a question.
+
+    Parameters
+    ----------
+    model : NumberRegression or LevelRegression
+    terms : Terms
+        Of the response.
+    matrix : ndarray of float64, shape (n, P)
+    places : ndarray of int64, shape (w,)
+        The columns of the question.
+    blocks : ndarray of float64, shape (n * s, w)
+        These columns for each row's s values.
+
+    Returns
+    -------
+    ndarray of float64, shape (n * s, k)
+    """
+    changing = terms.involving(places)
+    used, part = terms.part(changing)
+    count = len(blocks) // max(len(matrix), 1)
+    fixed = terms.part(~changing)
+    linear = fixed[1].of(matrix[:, fixed[0]]) @ model.coefficients[~changing]
+    trial = np.repeat(matrix[:, used], count, axis=0)
+    trial[:, np.searchsorted(used, places[np.isin(places, used)])] = blocks[
+        :, np.isin(places, used)
+    ]
+    return np.repeat(linear, count, axis=0) + part.of(trial) @ model.coefficients[changing]

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from tabsoda.engine.regressions.predictive_mean_matching import (
@@ -102,11 +102,19 @@ class NumberRegression:
         values = _nearest(predicted[:, None] + errors, np.unique(self.donors_answers))
         return values, np.full(values.shape, 1 / values.shape[1])
 
-    def log_likelihood(self, asked: Numbers, answers: Numbers) -> Numbers:
-        """Return the log density of answers (n,) up to a constant, assuming normal errors."""
+    @property
+    def coefficients(self) -> Numbers:
+        """The slopes without the intercept, shape (p, 1)."""
+        return self.slopes[:-1, None]
+
+    def log_likelihood(self, linear: Numbers, answers: Numbers) -> Numbers:
+        """Return the log density of answers (n,) up to a constant, assuming normal errors.
+
+        ``linear`` are the predictors times the coefficients, shape (n, 1).
+        """
         errors = self.donors_answers - self.donors_predicted
         variance = max(float(errors @ errors) / errors.size, _SMALLEST_VARIANCE)
-        return -((answers - self.expect(asked)) ** 2) / (2 * variance)
+        return -((answers - linear[:, 0] - self.slopes[-1]) ** 2) / (2 * variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +175,29 @@ class LevelRegression:
         probabilities = self.expect(asked)[:, self.occurring]
         return np.tile(self.occurring.astype(np.float64), (len(asked), 1)), probabilities
 
-    def log_likelihood(self, asked: Numbers, answers: Numbers) -> Numbers:
-        """Return the log probability of levels (n,)."""
-        probabilities = self.expect(asked)[np.arange(len(asked)), answers.astype(np.intp)]
+    @property
+    def coefficients(self) -> Numbers:
+        """The slopes, shape (p, k), or (p, 1) for ordered levels."""
+        return self.slopes
+
+    def log_likelihood(self, linear: Numbers, answers: Numbers) -> Numbers:
+        """Return the log probability of levels (n,).
+
+        ``linear`` are the predictors times the coefficients, shape (n, k) or (n, 1).
+        """
+        levels = answers.astype(np.int64)
+        place = np.minimum(np.searchsorted(self.occurring, levels), self.occurring.size - 1)
+        if self.intercepts.size == self.occurring.size:
+            shares = softmax(linear + self.intercepts, axis=1)
+            probabilities = shares[np.arange(len(place)), place]
+        else:
+            edges = np.concatenate([[-np.inf], self.intercepts, [np.inf]])
+            upper, lower = (
+                expit(edges[place + 1] - linear[:, 0]),
+                expit(edges[place] - linear[:, 0]),
+            )
+            probabilities = upper - lower
+        probabilities = np.where(self.occurring[place] == levels, probabilities, 0.0)
         return np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:
