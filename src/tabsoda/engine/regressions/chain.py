@@ -131,17 +131,20 @@ class Chain:
             True at (question, predictor) if the question must not be regressed on that predictor.
         generator : numpy.random.Generator
         """
-        incomplete, asked = self.incomplete, set(positions)
+        incomplete, asked = self.incomplete, positions
+        found: dict[int, list[Relation]] = {}
         for rounds in _ROUNDS:
             for _ in range(rounds):
                 order = generator.permutation(positions).tolist()
                 self.run([p for p in order if incomplete[p]], generator)
-            found = [one for p in sorted(asked) for one in self._screen(p, barred, generator)]
-            if not self.factors.update(found):
+            found |= {p: self._screen(p, barred, generator) for p in asked}
+            before = {p: set(of) for p, of in self.factors.drawn_by.items()}
+            if not self.factors.update([one for own in found.values() for one in own]):
                 break
             self._set_terms()
-            # The screens of the other questions would see what they have seen.
-            asked = {one.response for one in found} | self.factors.drawn_by.keys() & asked
+            # Other screens would see what they have seen: products are tested by known answers.
+            drawn_by = self.factors.drawn_by
+            asked = [p for p in positions if drawn_by.get(p, set()) != before.get(p, set())]
 
     def _set_terms(self) -> None:
         self.terms = self.factors.terms(self.predictors, self.design)
