@@ -24,7 +24,7 @@ Numbers = NDArray[np.float64]
 _RIDGE = 1.0
 _DONORS = 5
 # Fewest and most donors whose errors make the candidates of a draw that responses decide.
-_CANDIDATES = (10, 20)
+_CANDIDATES = (10, 30)
 # More donors than this would not improve the matching.
 _MOST_DONORS = 2000
 # Predictions that differ by less, in units of the answers' spread, count as equal: the last bits
