@@ -13,6 +13,9 @@ from tabsoda.engine.regressions.terms import Numbers, Terms
 
 Regression = NumberRegression | LevelRegression
 
+# Single precision has 24 binary digits: the first 12 choose a candidate, the others candidates.
+_DIGITS = 2.0**12
+
 
 def draw_question(
     position: int,
@@ -54,16 +57,18 @@ def draw_question(
     is_number = isinstance(own, NumberRegression)
     if not deciding and not (is_number and len(terms[position].products)):
         return own.draw(asked, uniforms)
-    values, probabilities = own.candidates(asked)
+    # The last digits of a uniform number are as good as another one.
+    values, probabilities = own.candidates(asked, uniforms * _DIGITS % 1.0)
     if is_number and deciding:
         # With the present value among values drawn without the responses, the right distribution
         # is left as it is, however few values there are (Andrieu et al. 2010).
-        values[:, 0] = filled[:, position]
+        values = np.column_stack([filled[:, position], values])
+        probabilities = np.full(values.shape, 1 / values.shape[1])
     with np.errstate(divide="ignore"):
         fit = np.log(probabilities)
     blocks = design.block(position, values.ravel())
     for r in deciding:
-        linear = _linear_predictors(models[r], terms[r], matrix, design.places(position), blocks)
+        linear = linear_predictors(models[r], terms[r], matrix, design.places(position), blocks)
         answers = np.repeat(np.nan_to_num(filled[:, r]), values.shape[1])
         likely = models[r].log_likelihood(linear, answers).reshape(values.shape)
         fit += np.where(skipped[:, [r]], 0.0, likely)
@@ -72,7 +77,7 @@ def draw_question(
     return values[np.arange(len(values)), chosen]
 
 
-def _linear_predictors(
+def linear_predictors(
     model: Regression, terms: Terms, matrix: Numbers, places: NDArray[np.intp], blocks: Numbers
 ) -> Numbers:
     """Return a response's predictors times its coefficients, for several values of a question.
@@ -93,12 +98,10 @@ def _linear_predictors(
     ndarray of float64, shape (n * s, k)
     """
     changing = terms.involving(places)
-    used, part = terms.part(changing)
+    (same, fixed), (used, moving) = terms.part(~changing), terms.part(changing)
     count = len(blocks) // max(len(matrix), 1)
-    fixed = terms.part(~changing)
-    linear = fixed[1].of(matrix[:, fixed[0]]) @ model.coefficients[~changing]
+    own = np.isin(places, used)
     trial = np.repeat(matrix[:, used], count, axis=0)
-    trial[:, np.searchsorted(used, places[np.isin(places, used)])] = blocks[
-        :, np.isin(places, used)
-    ]
-    return np.repeat(linear, count, axis=0) + part.of(trial) @ model.coefficients[changing]
+    trial[:, np.searchsorted(used, places[own])] = blocks[:, own]
+    linear = fixed.of(matrix[:, same]) @ model.coefficients[~changing]
+    return np.repeat(linear, count, axis=0) + moving.of(trial) @ model.coefficients[changing]
