@@ -385,7 +385,7 @@ def test_equal_predictions_are_matched_to_all_donors_alike():
     shifts = (np.arange(500) + 0.5) / 500
     values, probabilities = model.candidates(np.zeros((500, 0)), shifts)
     assert (np.ptp(values, axis=1) > 150).all()
-    # Whichever are taken, all donors are as probable.
-    assert np.unique(values).size == 200
-    assert values.mean() == pytest.approx(99.5, abs=0.5)
+    # Whichever are taken, all donors are as probable; the drawn intercept moves them a little.
+    assert np.unique(values).size > 180
+    assert values.mean() == pytest.approx(model.expect(np.zeros((1, 0)))[0], abs=1)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
