@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from interaction_populations import Population
 
+from tabsoda.bench.methods.contract import SkipView
+from tabsoda.bench.methods.miceforest_adapter import MiceForest
 from tabsoda.bench.methods.r_mice import _read, _write
 from tabsoda.bench.metrics.coverage import Array
 from tabsoda.engines import fit_engine, settings_for
@@ -22,16 +24,36 @@ SCRIPT = Path(__file__).with_name("mice_variants.R")
 Method = Callable[[CodedTable, int, Population], list[Array]]
 
 
-def ours(quality: str, **changes: dict[str, Any]) -> Method:
-    """Draw from the default engine; trees enter point estimates alone, so none are fitted."""
+def ours(quality: str, named: bool = False, **changes: dict[str, Any]) -> Method:
+    """Draw from the default engine; trees enter point estimates alone, so none are fitted.
+
+    ``named``: the products and curves of the analyses are given as ``interactions``.
+    """
 
     def impute(seen: CodedTable, seed: int, people: Population) -> list[Array]:
         settings = settings_for(quality, *seen.shape, {"trees": {"effort": "none"}, **changes})
-        engine = fit_engine(seen, settings, seed=seed, device="cpu")
+        terms = _analysed_terms(people) if named else True
+        engine = fit_engine(seen, settings, interactions=terms, seed=seed, device="cpu")
         draws = [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
         return [np.where(seen.states.skipped, np.nan, one) for one in draws]
 
     return impute
+
+
+def _analysed_terms(people: Population) -> list[tuple[str, ...]]:
+    """Return the products and curves of the analyses."""
+    terms = (term for model in people.models for term in model.terms)
+    questions = (tuple(one.partition("=")[0] for one in term.split(":")) for term in terms)
+    return sorted({one for one in questions if len(one) > 1})
+
+
+def miceforest(seen: CodedTable, seed: int, people: Population) -> list[Array]:
+    """Draw by miceforest with its defaults, if it is installed."""
+    levels = np.array([column.is_categorical for column in seen.columns])
+    drawn = MiceForest(N_DRAWS).draws(seen, seed, SkipView.LEVEL)
+    drawn = [np.where(seen.states.answered, seen.values, one) for one in drawn]
+    # A skip is a level below the others.
+    return [np.where(seen.states.skipped | ((one < 0) & levels), np.nan, one) for one in drawn]
 
 
 def mice(variant: str) -> Method:
@@ -77,9 +99,11 @@ def _write_terms(people: Population, folder: Path) -> None:
 METHODS: dict[str, Method] = {
     "balanced": ours("balanced"),
     "fast": ours("fast"),
+    "fast, terms named": ours("fast", named=True),
     "balanced, straight lines": ours("balanced", regressions={"interactions": False}),
     "fast, straight lines": ours("fast", regressions={"interactions": False}),
     "mice": mice("default"),
     "mice, cart": mice("cart"),
     "mice, true products": mice("products"),
+    "miceforest": miceforest,
 }

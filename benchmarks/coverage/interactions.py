@@ -6,7 +6,7 @@
 RECORDS is a file of one line of JSON per sample and method, to which is added; what it holds is not
 computed again. The same number is the same sample with the same hidden answers for every method.
 TABSODA_SURVEYS names the folder of the surveys. ``--table`` writes ``interactions.json`` and its
-table in README.md.
+table in README.md; rows of methods that RECORDS does not hold are kept.
 """
 
 from __future__ import annotations
@@ -112,6 +112,15 @@ def summary(records: list[dict[str, Any]], surveys: Path) -> list[dict[str, Any]
     return rows
 
 
+def with_earlier(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the rows of ``interactions.json`` whose population, setting and method are not new."""
+    keys = ("population", "mechanism", "rows", "share", "method")
+    new = {tuple(row[key] for key in keys) for row in rows}
+    earlier = json.loads(RESULT.read_text()) if RESULT.exists() else []
+    kept = [row for row in earlier if tuple(row[key] for key in keys) not in new]
+    return sorted(rows + kept, key=lambda row: (row["rows"], row["mechanism"] == "mcar"))
+
+
 def markdown(rows: list[dict[str, Any]]) -> str:
     """Return the table of the README: means over the estimands of a kind."""
     methods = [
@@ -172,7 +181,7 @@ def main() -> None:
     lines = options.records.read_text().splitlines() if options.records.exists() else []
     records = [json.loads(line) for line in lines]
     if options.table:
-        rows = summary(records, surveys)
+        rows = with_earlier(summary(records, surveys))
         RESULT.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
         before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
         _, _, after = rest.partition(END)

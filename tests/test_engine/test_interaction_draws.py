@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from tabsoda.engine.regressions.chained_regressions import ChainedRegressions
-from tabsoda.engine.regressions.compatible_draws import draw_question
+from tabsoda.engine.regressions.compatible_draws import draw_question, linear_predictors
 from tabsoda.engine.regressions.design import Design
 from tabsoda.engine.regressions.question_regression import LevelRegression, NumberRegression
 from tabsoda.engine.regressions.relations import Factors, Relation, directed
@@ -23,20 +23,30 @@ def levels(name, n, kind=ColumnKind.NOMINAL):
     return Column(name, kind, tuple(range(n)))
 
 
+ALL = frozenset(range(5))
+
+
 def relation(response, sources, statistic):
     return Relation(response, sources, (), statistic)
 
 
 def test_the_later_question_responds_unless_an_earlier_one_is_much_clearer():
     alike = [relation(0, (1, 2), 60.0), relation(1, (0, 2), 50.0), relation(2, (0, 1), 40.0)]
-    assert [one.response for one in directed(alike)] == [2]
+    assert [one.response for one in directed(alike, ALL)] == [2]
     clear = [relation(0, (1, 2), 300.0), relation(2, (0, 1), 40.0)]
-    assert [one.response for one in directed(clear)] == [0]
+    assert [one.response for one in directed(clear, ALL)] == [0]
+
+
+def test_relations_of_incomplete_responses_come_first():
+    """The spread of y differs by g if x:g affects y, so that g seems to depend on y squared."""
+    shadow, product = relation(0, (2, 2), 90.0), relation(2, (0, 1), 30.0)
+    assert directed([shadow, product], frozenset({2})) == [product]
+    assert directed([shadow, product], ALL) == [shadow]
 
 
 def test_no_two_questions_are_drawn_by_each_other():
     found = [relation(3, (1, 2), 90.0), relation(1, (3, 4), 50.0), relation(4, (1, 3), 12.0)]
-    kept = directed(found)
+    kept = directed(found, ALL)
     assert [one.questions for one in kept] == [(3, (1, 2)), (4, (1, 3))]
 
 
@@ -129,6 +139,80 @@ def test_a_number_behind_a_curve_is_drawn_from_both_branches():
     density /= density.sum()
     assert filled[:, 0].mean() == pytest.approx(0.0, abs=0.12)
     assert (filled[:, 0] ** 2).mean() == pytest.approx(density @ grid**2, abs=0.06)
+
+
+def test_a_factor_of_a_product_is_drawn_from_its_closed_form():
+    """With x standard normal and y = 1.5 x z + e, x given y and z is normal."""
+    columns = (number("x"), number("z"), number("y"))
+    values = np.zeros((2, 3))
+    design = Design.of(CodedTable.from_values(columns, values), values)
+    design = Design(design.weights, design.has_skips, design.column_of, np.zeros(3), np.ones(3))
+    quantiles = norm.ppf((np.arange(2000) + 0.5) / 2000)
+    own = NumberRegression(np.array([0.0]), np.zeros(2000), quantiles)
+    response = NumberRegression(np.array([0.0, 0.0, 1.5, 0.0]), np.zeros(2000), quantiles)
+    terms = {
+        0: Terms.plain(np.array([], dtype=np.int64)),
+        2: Terms(np.array([0, 1]), np.array([[0, 1, -1]])),
+    }
+    n, rng = 4000, np.random.default_rng(2)
+    for z, y in ((1.0, 1.2), (-0.6, 1.0), (0.0, 3.0)):
+        matrix = np.column_stack([rng.choice(quantiles, n), np.full(n, z), np.full(n, y)])
+        for _ in range(15):
+            matrix[:, 0] = draw_question(
+                0, {0: own, 2: response}, design, terms, {0: (2,)}, matrix, matrix,
+                np.zeros((n, 3), dtype=bool), rng.random(n),
+            )  # fmt: skip
+        precision = 1 + (1.5 * z) ** 2
+        assert matrix[:, 0].mean() == pytest.approx(1.5 * z * y / precision, abs=0.05)
+        assert matrix[:, 0].std() == pytest.approx(1 / np.sqrt(precision), abs=0.05)
+
+
+def test_the_likelihood_of_a_response_is_that_of_its_probabilities():
+    """Of all levels, also one that nobody gave; and whatever part of the terms is recomputed."""
+    rng = np.random.default_rng(4)
+    matrix = rng.normal(size=(30, 4))
+    terms = Terms(np.array([0, 1, 3]), np.array([[0, 1, -1], [1, 1, 1], [1, 3, -1]]))
+    asked, levels = terms.of(matrix), rng.integers(0, 4, 30)
+    ordered = LevelRegression(
+        np.array([0, 2, 3]), rng.normal(size=(6, 1)), np.array([-0.5, 0.7]), 4
+    )
+    nominal = LevelRegression(np.array([0, 2, 3]), rng.normal(size=(6, 3)), rng.normal(size=3), 4)
+    for model in (ordered, nominal):
+        expected = np.log(np.maximum(model.expect(asked)[np.arange(30), levels], 1e-12))
+        linear = linear_predictors(model, terms, matrix, np.array([1]), matrix[:, [1]])
+        np.testing.assert_allclose(model.log_likelihood(linear, levels.astype(float)), expected)
+
+
+def test_the_plateau_of_a_curve_is_not_bent_down():
+    """Schooling ends in youth; most who leave out the question are beyond."""
+    rng = np.random.default_rng(11)
+    n = 2000
+    age, other = rng.uniform(15, 45, n), rng.normal(size=n)
+    years = np.minimum(age, 24) - 12 + 1.5 * rng.normal(size=n)
+    values = np.column_stack([age, other, years])
+    hidden = np.zeros(values.shape, dtype=bool)
+    hidden[:, 2] = rng.random(n) < 0.8 * (age - 15) / 30
+    columns = (number("age"), number("other"), number("years"))
+    chained, drawn = completed(columns, values, hidden, rng, draws=3, interactions=True)
+    assert (2, (0, 0)) in {one.questions for one in chained.relations}
+    eldest = age > 40
+    found = np.mean([one[eldest, 2].mean() for one in drawn])
+    assert found == pytest.approx(years[eldest].mean(), abs=0.4)
+
+
+def test_a_product_of_three_is_kept_although_its_groups_differ_in_spread():
+    rng = np.random.default_rng(12)
+    n = 1500
+    g, s, x = rng.integers(0, 2, n), rng.integers(0, 2, n), rng.normal(size=n)
+    y = 0.3 * x + 0.5 * x * g + 0.5 * x * s + 0.8 * x * g * s + rng.normal(size=n)
+    values = np.column_stack([g, s, x, y]).astype(float)
+    hidden = np.zeros(values.shape, dtype=bool)
+    hidden[:, 3] = rng.random(n) < 0.3
+    columns = (levels("g", 2), levels("s", 2), number("x"), number("y"))
+    chained, _ = completed(columns, values, hidden, rng, draws=1, interactions=True)
+    assert (3, (0, 1, 2)) in {one.questions for one in chained.relations}
+    # Without missing cells, a question is regressed on products only where it draws another.
+    assert {one.response for one in chained.relations} == {3}
 
 
 def curved(n, rng):

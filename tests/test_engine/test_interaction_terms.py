@@ -42,7 +42,8 @@ def test_products_are_bounded_and_of_two_or_three_columns():
 def test_products_of_a_group_are_all_products_and_those_of_each_two():
     blocks = {1: np.array([4, 5]), 2: np.array([6]), 3: np.array([7])}
     assert group_products(blocks, (1, 2)).tolist() == [[4, 6, -1], [5, 6, -1]]
-    assert group_products(blocks, (2, 2)).tolist() == [[6, 6, -1]]
+    # A curve is a square and a cube.
+    assert group_products(blocks, (2, 2)).tolist() == [[6, 6, -1], [6, 6, 6]]
     of_three = group_products(blocks, (1, 2, 3)).tolist()
     assert of_three == [
         [4, 6, -1], [4, 6, 7], [4, 7, -1], [5, 6, -1], [5, 6, 7], [5, 7, -1], [6, 7, -1]
@@ -99,6 +100,53 @@ def test_statistics_of_two_levels_are_near_those_of_logistic_regression(rng):
     assert found == pytest.approx(fit.tvalues[3] ** 2, rel=0.15)
 
 
+def test_a_term_is_tested_by_the_rows_in_which_it_is_known(rng):
+    x, z = rng.normal(size=(2, 900))
+    y = x + 0.2 * x * z + rng.normal(size=900)
+    known = rng.random((900, 2)) < 0.6
+    predictors = np.column_stack([x, z])
+    terms = np.column_stack([x * z, x**2])
+    found = score_statistics(fit_scores(NUMBER, predictors, y), predictors, terms, known)
+    # What a term is in the other rows does not matter.
+    other = np.where(known, terms, 1e3)
+    again = score_statistics(fit_scores(NUMBER, predictors, y), predictors, other, known)
+    np.testing.assert_array_equal(found, again)
+    for place, rows in enumerate(known.T):
+        design = sm.add_constant(np.column_stack([predictors, terms[:, place]])[rows])
+        fit = sm.OLS(y[rows], design).fit(cov_type="HC0")
+        assert found[place, 0] == pytest.approx(fit.tvalues[3] ** 2, rel=0.1, abs=0.1)
+
+
+def test_a_term_that_is_already_there_is_not_tested(rng):
+    x, z = rng.normal(size=(2, 900))
+    predictors = np.column_stack([x, z, x * z])
+    scores = fit_scores(NUMBER, predictors, x * z + rng.normal(size=900))
+    known = rng.random((900, 1)) < 0.5
+    assert score_statistics(scores, predictors, (x * z)[:, None], known)[0, 0] == 0
+
+
+def test_products_drawn_without_an_interaction_do_not_hide_it(rng):
+    """A third of x is drawn from a regression that knows nothing of the product."""
+    matrix = rng.normal(size=(900, 4))
+    answers = 0.25 * matrix[:, 0] * matrix[:, 1] + rng.normal(size=900)
+    known = np.ones(matrix.shape, dtype=bool)
+    known[:450, 0] = False
+    matrix[:450, 0] = rng.normal(size=450)
+    blocks = {q: np.array([q]) for q in range(4)}
+    screen = Screen(NUMBER, answers, matrix, known, blocks, set(), set(blocks))
+    assert [one.questions for one in screen.find(matrix)] == [(0, 1)]
+
+
+def test_only_products_with_a_required_question_are_looked_for(rng):
+    matrix = rng.normal(size=(1500, 4))
+    answers = matrix[:, 0] * matrix[:, 1] + matrix[:, 2] * matrix[:, 3] + rng.normal(size=1500)
+    blocks = {q: np.array([q]) for q in range(4)}
+    known = np.ones(matrix.shape, dtype=bool)
+    for required, expected in ((frozenset({3}), [(2, 3)]), (frozenset(), [])):
+        screen = Screen(NUMBER, answers, matrix, known, blocks, set(), set(blocks), required)
+        assert [one.questions for one in screen.find(matrix)] == expected
+
+
 def test_a_product_of_few_respondents_is_not_tested(rng):
     y, rare = rng.normal(size=1000), np.zeros((1000, 1))
     rare[:8] = 1.0
@@ -117,7 +165,8 @@ def test_the_quick_statistics_rank_like_the_exact_ones(rng):
 
 def screen_of(column, answers, matrix, curved=()):
     blocks = {q: np.array([q]) for q in range(matrix.shape[1])}
-    return Screen(column, answers, matrix, blocks, set(curved), set(blocks))
+    known = np.ones(matrix.shape, dtype=bool)
+    return Screen(column, answers, matrix, known, blocks, set(curved), set(blocks))
 
 
 @pytest.mark.parametrize("column", [NUMBER, BINARY, ORDINAL], ids=["number", "binary", "ordinal"])
@@ -161,6 +210,7 @@ def test_all_indicators_of_a_found_question_enter(rng):
     matrix = np.column_stack([group == 1, group == 2, rng.normal(size=2000)]).astype(float)
     answers = 1.2 * (group == 2) * matrix[:, 2] + rng.normal(size=2000)
     blocks = {0: np.array([0, 1]), 1: np.array([2])}
-    screen = Screen(NUMBER, answers, matrix, blocks, {1}, {0, 1})
+    known = np.ones(matrix.shape, dtype=bool)
+    screen = Screen(NUMBER, answers, matrix, known, blocks, {1}, {0, 1})
     [found] = screen.find(matrix)
     assert found.products.tolist() == [[0, 2, -1], [1, 2, -1]]

@@ -382,6 +382,10 @@ def test_equal_predictions_are_matched_to_all_donors_alike():
     drawn = model.draw(np.zeros((20_000, 0)), (np.arange(20_000) + 0.5) / 20_000)
     assert np.unique(drawn).size == 200
     assert drawn.mean() == pytest.approx(99.5, abs=0.5)
-    values, probabilities = model.candidates(np.zeros((1, 0)))
-    assert np.ptp(values) > 150
+    shifts = (np.arange(500) + 0.5) / 500
+    values, probabilities = model.candidates(np.zeros((500, 0)), shifts)
+    assert (np.ptp(values, axis=1) > 150).all()
+    # Whichever are taken, all donors are as probable; the drawn intercept moves them a little.
+    assert np.unique(values).size > 180
+    assert values.mean() == pytest.approx(model.expect(np.zeros((1, 0)))[0], abs=1)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)

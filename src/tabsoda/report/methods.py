@@ -30,7 +30,7 @@ BARTLETT = (
 )
 RUBIN = "Rubin DB (1987). Multiple Imputation for Nonresponse in Surveys. Wiley."
 # As the engine has them; a test compares. The engine loads torch, which a report does not need.
-FALSE_SHARE = 0.02
+FALSE_SHARE = 0.03
 INCOMPLETE_SHARE = 0.05
 _MOST_NAMED = 5
 _LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
@@ -200,7 +200,7 @@ def _product_sentences(result: Imputations) -> list[str]:
         n_questions = len({question for question, _ in result.interactions})
         more = max(len(found) - _MOST_NAMED, 0)
         sentences += [
-            "Products of two or three questions and squares (curves) were added to a regression"
+            "Products of two or three questions and curves (square and cube) were added to a regression"
             f" where score tests, {tested}, found them in addition to the main effects:"
             f" {len(found):,} for {n_questions:,} {_plural('question', n_questions)}"
             f" ({', '.join(found[:_MOST_NAMED])}{f', and {more:,} more' if more else ''}).",
@@ -213,7 +213,7 @@ def _product_sentences(result: Imputations) -> list[str]:
         ]
     elif result.settings["regressions"].get("interactions"):
         sentences.append(
-            f"Score tests, {tested}, found no product or square of questions that a regression"
+            f"Score tests, {tested}, found no product or curve of questions that a regression"
             " needed in addition to the main effects."
         )
     if requested:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.bench.methods.contract import Estimates, SkipView
@@ -17,6 +18,8 @@ from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Numbers = NDArray[np.float64]
 
 
 def available() -> bool:
@@ -46,6 +49,11 @@ class MiceForest:
 
     def impute(self, table: CodedTable, seed: int, skip_view: SkipView) -> Estimates:
         """Estimate every missing cell."""
+        draws = self.draws(table, seed, skip_view)
+        return pool_draws(table, draws or [np.full(table.shape, np.nan)])
+
+    def draws(self, table: CodedTable, seed: int, skip_view: SkipView) -> list[Numbers]:
+        """Return completed tables, shape (n, d) each; none if no cell is missing."""
         if not available():
             raise InputError(
                 "miceforest is not installed",
@@ -53,24 +61,24 @@ class MiceForest:
             )
         import miceforest
 
-        shown = as_shown(table, skip_view)
-        frame = _frame(shown)
+        frame = _frame(as_shown(table, skip_view))
         state = int(numpy_generator(seed, "miceforest").integers(2**31 - 1))
-        draws = []
-        if frame.isna().any(axis=None):
-            # The default matches on log-odds, which are infinite if a level is certain.
-            kernel = miceforest.ImputationKernel(
-                frame, self.n_draws, mean_match_strategy="fast", random_state=state
-            )
-            kernel.mice(self.rounds, verbose=False)
-            for number in range(self.n_draws):
-                drawn = np.full(table.shape, np.nan)
-                completed = kernel.complete_data(number)
-                for name in completed.columns:
-                    if name.startswith("q"):
-                        drawn[:, int(name[1:])] = completed[name].astype(np.float64)
-                draws.append(drawn)
-        return pool_draws(table, draws or [np.full(table.shape, np.nan)])
+        draws: list[Numbers] = []
+        if not frame.isna().any(axis=None):
+            return draws
+        # The default matches on log-odds, which are infinite if a level is certain.
+        kernel = miceforest.ImputationKernel(
+            frame, self.n_draws, mean_match_strategy="fast", random_state=state
+        )
+        kernel.mice(self.rounds, verbose=False)
+        for number in range(self.n_draws):
+            drawn = np.full(table.shape, np.nan)
+            completed = kernel.complete_data(number)
+            for name in completed.columns:
+                if name.startswith("q"):
+                    drawn[:, int(name[1:])] = completed[name].astype(np.float64)
+            draws.append(drawn)
+        return draws
 
 
 def _frame(shown: CodedTable) -> pd.DataFrame:

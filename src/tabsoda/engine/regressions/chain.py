@@ -24,7 +24,7 @@ Numbers = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # Rounds before each screen for products, with the products that were found before.
-_ROUNDS = (3, 2, 2, 2)
+_ROUNDS = (3, 1, 1, 1)
 # Rows that a screen reads at most, and needs at least.
 _SCREEN_ROWS = (100, 4000)
 # Share of missing answers from which on it matters how a question in a product is drawn.
@@ -131,17 +131,20 @@ class Chain:
             True at (question, predictor) if the question must not be regressed on that predictor.
         generator : numpy.random.Generator
         """
-        incomplete, asked = self.incomplete, set(positions)
+        incomplete, asked = self.incomplete, positions
+        found: dict[int, list[Relation]] = {}
         for rounds in _ROUNDS:
             for _ in range(rounds):
                 order = generator.permutation(positions).tolist()
                 self.run([p for p in order if incomplete[p]], generator)
-            found = [one for p in sorted(asked) for one in self._screen(p, barred, generator)]
-            if not self.factors.update(found):
+            found |= {p: self._screen(p, barred, generator) for p in asked}
+            before = {p: set(of) for p, of in self.factors.drawn_by.items()}
+            if not self.factors.update([one for own in found.values() for one in own]):
                 break
             self._set_terms()
-            # The screens of the other questions would see what they have seen.
-            asked = {one.response for one in found} | self.factors.drawn_by.keys() & asked
+            # Other screens would see what they have seen: products are tested by known answers.
+            drawn_by = self.factors.drawn_by
+            asked = [p for p in positions if drawn_by.get(p, set()) != before.get(p, set())]
 
     def _set_terms(self) -> None:
         self.terms = self.factors.terms(self.predictors, self.design)
@@ -164,7 +167,10 @@ class Chain:
         blocks = {q: answer_places(self.design, q) for q in questions if not barred[p, q]}
         curved = {q for q in blocks if self.design.is_scale(q)}
         related = _related(matrix, answers, blocks, column)
-        screen = Screen(column, answers, matrix, blocks, curved, related)
+        known = ~self.table.states.missing[np.ix_(rows, self.design.column_of)]
+        # The regression of a question without missing cells matters only for what it is drawn by.
+        required = None if self.incomplete[p] else self.factors.incomplete
+        screen = Screen(column, answers, matrix, known, blocks, curved, related, required)
         found = [
             (one.questions, one.products, one.statistic) for one in screen.find(given.of(matrix))
         ]

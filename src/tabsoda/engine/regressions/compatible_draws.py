@@ -13,6 +13,9 @@ from tabsoda.engine.regressions.terms import Numbers, Terms
 
 Regression = NumberRegression | LevelRegression
 
+# Single precision has 24 binary digits: the first 12 choose a candidate, the others candidates.
+_DIGITS = 2.0**12
+
 
 def draw_question(
     position: int,
@@ -54,19 +57,51 @@ def draw_question(
     is_number = isinstance(own, NumberRegression)
     if not deciding and not (is_number and len(terms[position].products)):
         return own.draw(asked, uniforms)
-    values, probabilities = own.candidates(asked)
+    # The last digits of a uniform number are as good as another one.
+    values, probabilities = own.candidates(asked, uniforms * _DIGITS % 1.0)
     if is_number and deciding:
         # With the present value among values drawn without the responses, the right distribution
         # is left as it is, however few values there are (Andrieu et al. 2010).
-        values[:, 0] = filled[:, position]
+        values = np.column_stack([filled[:, position], values])
+        probabilities = np.full(values.shape, 1 / values.shape[1])
     with np.errstate(divide="ignore"):
         fit = np.log(probabilities)
-    trial, places = matrix.copy(), design.places(position)
-    for place in range(values.shape[1]):
-        trial[:, places] = design.block(position, values[:, place])
-        for r in deciding:
-            likely = models[r].log_likelihood(terms[r].of(trial), np.nan_to_num(filled[:, r]))
-            fit[:, place] += np.where(skipped[:, r], 0.0, likely)
+    blocks = design.block(position, values.ravel())
+    for r in deciding:
+        linear = linear_predictors(models[r], terms[r], matrix, design.places(position), blocks)
+        answers = np.repeat(np.nan_to_num(filled[:, r]), values.shape[1])
+        likely = models[r].log_likelihood(linear, answers).reshape(values.shape)
+        fit += np.where(skipped[:, [r]], 0.0, likely)
     edges = np.exp(fit - fit.max(axis=1, keepdims=True)).cumsum(axis=1)
     chosen = (edges[:, :-1] <= (uniforms * edges[:, -1])[:, None]).sum(axis=1)
     return values[np.arange(len(values)), chosen]
+
+
+def linear_predictors(
+    model: Regression, terms: Terms, matrix: Numbers, places: NDArray[np.intp], blocks: Numbers
+) -> Numbers:
+    """Return a response's predictors times its coefficients, for several values of a question.
+
+    Parameters
+    ----------
+    model : NumberRegression or LevelRegression
+    terms : Terms
+        Of the response.
+    matrix : ndarray of float64, shape (n, P)
+    places : ndarray of int64, shape (w,)
+        The columns of the question.
+    blocks : ndarray of float64, shape (n * s, w)
+        These columns for each row's s values.
+
+    Returns
+    -------
+    ndarray of float64, shape (n * s, k)
+    """
+    changing = terms.involving(places)
+    (same, fixed), (used, moving) = terms.part(~changing), terms.part(changing)
+    count = len(blocks) // max(len(matrix), 1)
+    own = np.isin(places, used)
+    trial = np.repeat(matrix[:, used], count, axis=0)
+    trial[:, np.searchsorted(used, places[own])] = blocks[:, own]
+    linear = fixed.of(matrix[:, same]) @ model.coefficients[~changing]
+    return np.repeat(linear, count, axis=0) + moving.of(trial) @ model.coefficients[changing]

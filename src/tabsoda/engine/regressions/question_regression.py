@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.linear_model import LogisticRegression
 
 from tabsoda.engine.regressions.predictive_mean_matching import (
@@ -23,8 +23,8 @@ Numbers = NDArray[np.float64]
 # Penalty on squared coefficients of standardised predictors, in the models for levels.
 _RIDGE = 1.0
 _DONORS = 5
-# Fewest and most donors whose errors make the candidates of a draw that responses decide.
-_CANDIDATES = (10, 30)
+# Fewest and most donors whose errors give the candidates of a draw that responses decide.
+_CANDIDATES = (10, 20)
 # More donors than this would not improve the matching.
 _MOST_DONORS = 2000
 # Predictions that differ by less, in units of the answers' spread, count as equal: the last bits
@@ -77,7 +77,7 @@ class NumberRegression:
         among_tied = np.minimum(first + (uniforms * (last - first)).astype(np.intp), last - 1)
         return self.donors_answers[np.where(last - first > _DONORS, among_tied, place)]
 
-    def candidates(self, asked: Numbers) -> tuple[Numbers, Numbers]:
+    def candidates(self, asked: Numbers, shift: Numbers) -> tuple[Numbers, Numbers]:
         """Return equally probable answers: the prediction plus the errors of similar donors.
 
         Each is moved to the nearest answer that a donor gave.
@@ -85,28 +85,41 @@ class NumberRegression:
         Parameters
         ----------
         asked : ndarray of float64, shape (n, p)
+        shift : ndarray of float64, shape (n,)
+            Uniform numbers that decide which of the similar donors are taken.
 
         Returns
         -------
         values, probabilities : ndarray of float64, shape (n, s)
         """
         few, many = _CANDIDATES
-        count = int(np.clip(self.donors_answers.size // 20, few, many))
+        n_donors = self.donors_answers.size
+        count = max(min(int(np.clip(n_donors // 20, few, many)), n_donors // 2), 1)
         predicted = _rounded(self.expect(asked), self.donors_answers)
-        nearest = nearest_donors(predicted, self.donors_predicted, count)
+        nearest = nearest_donors(predicted, self.donors_predicted, 2 * count)
         first, last = (one[:, None] for one in tied_donors(nearest[:, 0], self.donors_predicted))
-        spaced = first + ((np.arange(count) + 0.5) / count * (last - first)).astype(np.intp)
-        if nearest.shape[1] == count:
-            nearest = np.where(last - first > count, spaced, nearest)
+        steps, shift = np.arange(count), shift[:, None]
+        spaced = first + ((steps + shift) / count * (last - first)).astype(np.intp)
+        every_second = np.minimum(2 * steps + (shift >= 0.5), nearest.shape[1] - 1)
+        nearest = np.take_along_axis(nearest, every_second, axis=1)
+        nearest = np.where(last - first > 2 * count, np.minimum(spaced, last - 1), nearest)
         errors = (self.donors_answers - self.donors_predicted)[nearest]
         values = _nearest(predicted[:, None] + errors, np.unique(self.donors_answers))
         return values, np.full(values.shape, 1 / values.shape[1])
 
-    def log_likelihood(self, asked: Numbers, answers: Numbers) -> Numbers:
-        """Return the log density of answers (n,) up to a constant, assuming normal errors."""
+    @property
+    def coefficients(self) -> Numbers:
+        """The slopes without the intercept, shape (p, 1)."""
+        return self.slopes[:-1, None]
+
+    def log_likelihood(self, linear: Numbers, answers: Numbers) -> Numbers:
+        """Return the log density of answers (n,) up to a constant, assuming normal errors.
+
+        ``linear`` are the predictors times the coefficients, shape (n, 1).
+        """
         errors = self.donors_answers - self.donors_predicted
         variance = max(float(errors @ errors) / errors.size, _SMALLEST_VARIANCE)
-        return -((answers - self.expect(asked)) ** 2) / (2 * variance)
+        return -((answers - linear[:, 0] - self.slopes[-1]) ** 2) / (2 * variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +175,34 @@ class LevelRegression:
             squared = slopes[:, 0] ** 2
         return (1.0 / np.sqrt(1.0 + np.pi / 8 * (variances @ squared)))[:, None]
 
-    def candidates(self, asked: Numbers) -> tuple[Numbers, Numbers]:
+    def candidates(self, asked: Numbers, shift: Numbers) -> tuple[Numbers, Numbers]:
         """Return the observed levels and their probabilities, shape (n, s) each."""
         probabilities = self.expect(asked)[:, self.occurring]
         return np.tile(self.occurring.astype(np.float64), (len(asked), 1)), probabilities
 
-    def log_likelihood(self, asked: Numbers, answers: Numbers) -> Numbers:
-        """Return the log probability of levels (n,)."""
-        probabilities = self.expect(asked)[np.arange(len(asked)), answers.astype(np.intp)]
+    @property
+    def coefficients(self) -> Numbers:
+        """The slopes, shape (p, k), or (p, 1) for ordered levels."""
+        return self.slopes
+
+    def log_likelihood(self, linear: Numbers, answers: Numbers) -> Numbers:
+        """Return the log probability of levels (n,).
+
+        ``linear`` are the predictors times the coefficients, shape (n, k) or (n, 1).
+        """
+        levels = answers.astype(np.int64)
+        place = np.minimum(np.searchsorted(self.occurring, levels), self.occurring.size - 1)
+        if self.intercepts.size == self.occurring.size:
+            shares = softmax(linear + self.intercepts, axis=1)
+            probabilities = shares[np.arange(len(place)), place]
+        else:
+            edges = np.concatenate([[-np.inf], self.intercepts, [np.inf]])
+            upper, lower = (
+                expit(edges[place + 1] - linear[:, 0]),
+                expit(edges[place] - linear[:, 0]),
+            )
+            probabilities = upper - lower
+        probabilities = np.where(self.occurring[place] == levels, probabilities, 0.0)
         return np.log(np.maximum(probabilities, _SMALLEST_PROBABILITY))
 
     def draw(self, asked: Numbers, uniforms: Numbers) -> Numbers:

@@ -50,7 +50,7 @@ class Relation:
         return self.response, self.sources
 
 
-def directed(relations: list[Relation]) -> list[Relation]:
+def directed(relations: list[Relation], incomplete: frozenset[int]) -> list[Relation]:
     """Keep one response per set of questions, so that no two questions are drawn by each other.
 
     The response is the last question among those with about the strongest evidence.
@@ -61,7 +61,12 @@ def directed(relations: list[Relation]) -> list[Relation]:
     strength = {key: max(one.statistic for one in group) for key, group in groups.items()}
     drawn_by: set[tuple[int, int]] = set()
     kept = []
-    for key in sorted(groups, key=lambda key: (-strength[key], sorted(key))):
+
+    def rank(key: frozenset[int]) -> tuple[bool, float, list[int]]:
+        complete = not any(one.response in incomplete for one in groups[key])
+        return complete, -strength[key], sorted(key)
+
+    for key in sorted(groups, key=rank):
 
         def preference(one: Relation, strongest: float = strength[key]) -> tuple[bool, float]:
             weak = _ALIKE * one.statistic < strongest
@@ -106,7 +111,9 @@ class Factors:
         only if it is found again once its response is drawn by, not regressed on, the stronger one.
         """
         before = {one.questions for one in self.accepted}
-        ranked = sorted(directed(found), key=lambda one: (-one.statistic, one.questions))
+        ranked = sorted(
+            directed(found, self.incomplete), key=lambda one: (-one.statistic, one.questions)
+        )
         self.accepted, changed = [], False
         for place, one in enumerate(ranked):
             drawn = self.incomplete & set(one.sources)

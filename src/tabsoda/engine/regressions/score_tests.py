@@ -17,6 +17,8 @@ Numbers = NDArray[np.float64]
 _RIDGE = 1e-3
 # A sum to which fewer rows contribute is not close to normal.
 _FEWEST_CONTRIBUTING = 30.0
+# A term of which the predictors explain all but this share is not tested.
+_LEAST_NEW = 1e-3
 _TINY = 1e-300
 
 
@@ -75,7 +77,9 @@ def _number_scores(predictors: Numbers, answers: Numbers) -> Scores:
     return Scores(residuals[:, None] * inverse, np.full((residuals.size, 1), inverse))
 
 
-def score_statistics(scores: Scores, predictors: Numbers, terms: Numbers) -> Numbers:
+def score_statistics(
+    scores: Scores, predictors: Numbers, terms: Numbers, known: NDArray[np.bool_] | None = None
+) -> Numbers:
     """Return the score statistic of each term, chi-squared with one degree of freedom.
 
     The variance is the larger of the model's and White's, both after the term has entered: strong
@@ -87,6 +91,8 @@ def score_statistics(scores: Scores, predictors: Numbers, terms: Numbers) -> Num
     predictors : ndarray of float64, shape (n, p)
         Those of the regression, without an intercept.
     terms : ndarray of float64, shape (n, t)
+    known : ndarray of bool, shape (n, t), optional
+        The rows by which a term is tested; all if None.
 
     Returns
     -------
@@ -95,23 +101,36 @@ def score_statistics(scores: Scores, predictors: Numbers, terms: Numbers) -> Num
     """
     fitted = np.column_stack([predictors, np.ones(len(predictors))])
     found = np.zeros((terms.shape[1], scores.residuals.shape[1]))
-    for place, (residuals, weights) in enumerate(
-        zip(scores.residuals.T, scores.weights.T, strict=True)
-    ):
-        weighted = fitted * weights[:, None]
-        cross = weighted.T @ fitted
-        cross[np.diag_indices_from(cross)] += _RIDGE * (1 + np.diag(cross))
-        own = terms - fitted @ np.linalg.solve(cross, weighted.T @ terms)
-        total, information = residuals @ own, weights @ own**2
-        step = total / np.maximum(information, _TINY)
-        squares = own**2
-        left = (residuals[:, None] - weights[:, None] * own * step) ** 2
-        shrunk = left.sum(axis=0) / max(float(residuals @ residuals), _TINY)
-        variance = np.maximum((left * squares).sum(axis=0), shrunk * information)
-        contributing = information**2 / np.maximum(weights**2 @ squares**2, _TINY)
-        tested = (contributing >= _FEWEST_CONTRIBUTING) & (information > 1e-9)
-        found[:, place] = np.where(tested, total**2 / np.maximum(variance, _TINY), 0.0)
+    # Terms that are known in the same rows are tested together.
+    alike: dict[bytes, list[int]] = {}
+    for term in range(terms.shape[1]):
+        alike.setdefault(b"" if known is None else known[:, term].tobytes(), []).append(term)
+    for own in alike.values():
+        rows = slice(None) if known is None or known[:, own[0]].all() else known[:, own[0]]
+        tested, among = terms[rows][:, own], fitted[rows]
+        for place in range(found.shape[1]):
+            residuals, weights = scores.residuals[rows, place], scores.weights[rows, place]
+            found[own, place] = _statistics(residuals, weights, among, tested)
     return found
+
+
+def _statistics(residuals: Numbers, weights: Numbers, fitted: Numbers, terms: Numbers) -> Numbers:
+    """Return the statistics (t,) of terms (n, t) in one linear predictor."""
+    weighted = fitted * weights[:, None]
+    cross = weighted.T @ fitted
+    cross[np.diag_indices_from(cross)] += _RIDGE * (1 + np.diag(cross))
+    own = terms - fitted @ np.linalg.solve(cross, weighted.T @ terms)
+    total, squares = residuals @ own, own**2
+    information = weights @ squares
+    step = total / np.maximum(information, _TINY)
+    left = (residuals[:, None] - weights[:, None] * own * step) ** 2
+    shrunk = left.sum(axis=0) / max(float(residuals @ residuals), _TINY)
+    variance = np.maximum((left * squares).sum(axis=0), shrunk * information)
+    contributing = information**2 / np.maximum(weights**2 @ squares**2, _TINY)
+    # What the regression has already leaves nothing but rounding errors and the ridge.
+    new = information > _LEAST_NEW * (weights @ terms**2) + _TINY
+    tested = (contributing >= _FEWEST_CONTRIBUTING) & new
+    return np.where(tested, total**2 / np.maximum(variance, _TINY), 0.0)
 
 
 def product_statistics(scores: Scores, left: Numbers, right: Numbers) -> Numbers:

@@ -26,9 +26,9 @@ from tabsoda.engine.regressions.terms import (
 from tabsoda.schema.column import Column
 
 # Expected share of false discoveries among the products of a question (Benjamini and Hochberg).
-_FALSE_SHARE = 0.02
+_FALSE_SHARE = 0.03
 # So many products, the largest by an approximate statistic, are tested exactly.
-_TESTED = 30
+_TESTED = 10
 _MOST_GROUPS = 5
 # Groups of questions with more products than this get only the product that was found.
 _MOST_PRODUCTS = 12
@@ -70,20 +70,27 @@ class Screen:
     answers : ndarray of float64, shape (n,)
     matrix : ndarray of float64, shape (n, P)
         The design of those who answered, missing predictors drawn.
+    known : ndarray of bool, shape (n, P)
+        Whether a predictor was not drawn. Products are tested by the rows in which both are known:
+        draws from regressions without the product would hide it.
     blocks : dict of int to ndarray of int64
         The columns of every question that may enter a product.
     curved : set of int
         Questions that may be multiplied by themselves.
     related : set of int
         Questions that are themselves related to the answers.
+    required : frozenset of int, optional
+        Questions of which a product must contain one; any if None.
     """
 
     column: Column
     answers: Numbers
     matrix: Numbers
+    known: NDArray[np.bool_]
     blocks: dict[int, Places]
     curved: set[int]
     related: set[int]
+    required: frozenset[int] | None = None
 
     def find(self, predictors: Numbers) -> list[Found]:
         """Return what is found: products of two, then of three that contain one of these.
@@ -93,7 +100,7 @@ class Screen:
         predictors : ndarray of float64, shape (n, p)
             Of the regression before any product is added.
         """
-        if not self.blocks:
+        if not self.blocks or not self._allowed[0].size:
             return []
         pairs = self._add(predictors, [], self._pairs)
         if not pairs:
@@ -104,8 +111,8 @@ class Screen:
     def test(self, predictors: Numbers, products: Places) -> float:
         """Return the largest score statistic of some products; 0 if none is significant alone."""
         scores = fit_scores(self.column, predictors, self.answers)
-        columns = multiply(self.matrix, products)
-        largest = float(score_statistics(scores, predictors, columns).max(initial=0.0))
+        columns, known = multiply(self.matrix, products), self._known(products)
+        largest = float(score_statistics(scores, predictors, columns, known).max(initial=0.0))
         n_tests = len(products) * max(scores.residuals.shape[1], 1)
         return largest if chi2.sf(largest, 1) * n_tests <= _FALSE_SHARE else 0.0
 
@@ -117,8 +124,8 @@ class Screen:
             products, n_tests = candidates(scores, pairs)
             if not len(products):
                 break
-            columns = multiply(self.matrix, products)
-            statistics = score_statistics(scores, predictors, columns).max(axis=1)
+            columns, known = multiply(self.matrix, products), self._known(products)
+            statistics = score_statistics(scores, predictors, columns, known).max(axis=1)
             values = chi2.sf(statistics, 1) / self._weights(products)
             best = int(np.argmin(values))
             if values[best] * n_tests > _FALSE_SHARE * (len(found) + 1):
@@ -139,7 +146,15 @@ class Screen:
 
     @cached_property
     def _bounded(self) -> Numbers:
-        return np.clip(self.matrix[:, self._places], -MOST_DEVIATIONS, MOST_DEVIATIONS)
+        bounded = np.clip(self.matrix[:, self._places], -MOST_DEVIATIONS, MOST_DEVIATIONS)
+        return np.where(self.known[:, self._places], bounded, 0.0)
+
+    def _known(self, products: Places) -> NDArray[np.bool_]:
+        """Return whether a product was not drawn, shape (n, t)."""
+        found = self.known[:, products[:, 0]] & self.known[:, products[:, 1]]
+        of_three = products[:, 2] >= 0
+        found[:, of_three] &= self.known[:, products[of_three, 2]]
+        return found
 
     @cached_property
     def _allowed(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -149,6 +164,9 @@ class Screen:
         same = questions[first] == questions[second]
         square = (first == second) & np.isin(questions[first], sorted(self.curved))
         allowed = ~same | square
+        if self.required is not None:
+            needed = np.isin(questions, sorted(self.required))
+            allowed &= needed[first] | needed[second]
         return first[allowed], second[allowed]
 
     def _pairs(self, scores: Scores, pairs: list[Found]) -> tuple[Places, int]:
@@ -164,7 +182,8 @@ class Screen:
     def _triples(self, scores: Scores, pairs: list[Found]) -> tuple[Places, int]:
         """Return the most promising products of a found pair and a third column."""
         of_two = np.concatenate([one.products for one in pairs])
-        quick = product_statistics(scores, multiply(self.matrix, of_two), self._bounded)
+        left = np.where(self._known(of_two), multiply(self.matrix, of_two), 0.0)
+        quick = product_statistics(scores, left, self._bounded)
         strength: dict[tuple[int, ...], float] = {}
         for row, pair in enumerate(of_two[:, :2].tolist()):
             for column, place in enumerate(self._places.tolist()):

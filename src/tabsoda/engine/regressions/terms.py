@@ -67,6 +67,31 @@ class Terms:
             return matrix[:, self.places]
         return np.concatenate([matrix[:, self.places], multiply(matrix, self.products)], axis=1)
 
+    def involving(self, places: Places) -> NDArray[np.bool_]:
+        """Return whether each term contains one of some columns, shape (size,)."""
+        of_products = np.isin(self.products, places).any(axis=1)
+        return np.concatenate([np.isin(self.places, places), of_products])
+
+    def part(self, kept: NDArray[np.bool_]) -> tuple[Places, Terms]:
+        """Return the columns that some terms need, and these terms of a matrix with them alone.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (size,)
+
+        Examples
+        --------
+        >>> terms = Terms(np.array([3, 5]), np.array([[3, 5, -1]]))
+        >>> used, part = terms.part(np.array([False, True, True]))
+        >>> used.tolist(), part.places.tolist(), part.products.tolist()
+        ([3, 5], [1], [[0, 1, -1]])
+        """
+        places = self.places[kept[: len(self.places)]]
+        products = self.products[kept[len(self.places) :]]
+        used = np.unique(np.concatenate([places, products[products >= 0]]))
+        renumbered = np.where(products >= 0, np.searchsorted(used, products), -1)
+        return used, Terms(np.searchsorted(used, places), renumbered)
+
 
 def multiply(matrix: Numbers, products: Places) -> Numbers:
     """Return products of the columns of a matrix (n, P), shape (n, t)."""
@@ -83,12 +108,15 @@ def multiply(matrix: Numbers, products: Places) -> Numbers:
 def group_products(blocks: Mapping[int, Places], questions: tuple[int, ...]) -> Places:
     """Return all products of one column of each question; of three questions, of each two as well.
 
+    A curve is a square and a cube: a square alone turns down again beyond its peak, where few may
+    have answered.
+
     Parameters
     ----------
     blocks : mapping of int to ndarray of int64
         The columns of every question.
     questions : tuple of int
-        Two or three; the same one twice stands for its square.
+        Two or three; the same one twice is a curve.
 
     Returns
     -------
@@ -99,8 +127,12 @@ def group_products(blocks: Mapping[int, Places], questions: tuple[int, ...]) -> 
     >>> blocks = {0: np.array([0, 1]), 1: np.array([2])}
     >>> group_products(blocks, (0, 1)).tolist()
     [[0, 2, -1], [1, 2, -1]]
+    >>> group_products(blocks, (1, 1)).tolist()
+    [[2, 2, -1], [2, 2, 2]]
     """
     groups = [questions]
+    if len(questions) == 2 and len(set(questions)) == 1:
+        groups += [(*questions, questions[0])]
     if len(questions) == 3:
         groups += [questions[:2], questions[1:], (questions[0], questions[2])]
     rows = set()
