@@ -1,6 +1,7 @@
-"""Why DiffPuter's rounds drift: chain noise, precision and skipped numbers, one at a time.
+r"""Why DiffPuter's rounds drift: chain noise, precision and skipped numbers, one at a time.
 
-    OMP_NUM_THREADS=1 python benchmarks/imputation/diffputer_drift.py SURVEYS/ diffputer_drift.json
+    OMP_NUM_THREADS=1 python benchmarks/imputation/diffputer_drift.py SURVEYS/ \
+        benchmarks/imputation/diffputer_drift.json small [SURVEY ...]
 
 Runs the rounds of DiffPuter on a CPU with a small network that is trained long enough to remember
 its rows, as the released budget is on a table of a few thousand rows. Each run varies
@@ -54,43 +55,52 @@ from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
 SURVEYS = ("nyts2019_products", "nsduh2023_youth")
-ROWS, COLUMNS, SEED = 500, 30, 1
-ROUNDS = 8
-SETTINGS: dict[str, dict[str, Any]] = {
-    "backbone": {"width": 192},
-    "training": {
-        "batch_size": ROWS,
-        "max_steps": 1200,
-        "patience": 1200,
-        "learning_rate": 1e-3,
-        "min_epoch_steps": 50,
-        "plateau_patience": 8,
-    },
-    "sampler": {"steps": 15, "refresh_cycles": 10, "chains": 4},
+COLUMNS, SEED = 30, 1
+SIZES = {
+    "large": {"rows": 500, "rounds": 8, "steps": 1200, "chains": 4},
+    "small": {"rows": 400, "rounds": 6, "steps": 800, "chains": 3},
 }
 
 
+def settings_of(size: dict[str, int]) -> dict[str, dict[str, Any]]:
+    """Return what differs from DiffPuter's full budget."""
+    return {
+        "backbone": {"width": 192},
+        "training": {
+            "batch_size": size["rows"],
+            "max_steps": size["steps"],
+            "patience": size["steps"],
+            "learning_rate": 1e-3,
+            "min_epoch_steps": 50,
+            "plateau_patience": 8,
+        },
+        "sampler": {"steps": 15, "refresh_cycles": 10, "chains": size["chains"]},
+        "em": {"rounds": size["rounds"]},
+    }
+
+
 def main() -> None:
-    folder, target = map(Path, sys.argv[1:])
+    folder, target, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    size = SIZES[name]
     done = json.loads(target.read_text(encoding="utf-8"))["runs"] if target.exists() else []
     torch.set_num_threads(1)
-    for survey in SURVEYS:
+    for survey in sys.argv[4:] or SURVEYS:
         truth = sample_table(
-            load_survey_folder(folder / survey).table, rows=ROWS, columns=COLUMNS, seed=SEED
+            load_survey_folder(folder / survey).table, rows=size["rows"], columns=COLUMNS, seed=SEED
         )
         hidden = hide_cells(truth, "mar", seed=SEED).mask
         seen = truth.with_states(truth.states.hide(hidden))
         for factors in _combinations(truth):
-            name = {"survey": survey, **factors}
-            if any(name.items() <= run.items() for run in done):
+            tag = {"survey": survey, "size": name, **factors}
+            if any(tag.items() <= earlier.items() for earlier in done):
                 continue
             started = time.process_time()
-            rounds = run(truth, seen, hidden, **factors)
+            rounds = run(truth, seen, hidden, settings_of(size), **factors)
             seconds = round(time.process_time() - started)
-            done.append({**name, "cpu_seconds": seconds, "rounds": rounds})
-            setting = {"rows": ROWS, "columns": COLUMNS, "rounds": ROUNDS, **SETTINGS}
-            write_json(target, {"settings": setting, "runs": done})
-            print(json.dumps({**name, **summary(rounds)}), flush=True)
+            done.append({**tag, "cpu_seconds": seconds, "rounds": rounds})
+            sizes = {n: {**s, "columns": COLUMNS, **settings_of(s)} for n, s in SIZES.items()}
+            write_json(target, {"sizes": sizes, "runs": done})
+            print(json.dumps({**tag, **summary(rounds)}), flush=True)
 
 
 def _combinations(truth: CodedTable) -> Iterator[dict[str, str]]:
@@ -108,13 +118,14 @@ def run(
     truth: CodedTable,
     seen: CodedTable,
     hidden: NDArray[np.bool_],
+    changes: dict[str, dict[str, Any]],
     noise: str,
     precision: str,
     skips: str,
 ) -> list[dict[str, Any]]:
     """Run the rounds, and describe the table after each."""
     plain = blank_numbers(seen) if skips == "blank" else plain_table(seen, SkipView.LEVEL)
-    settings = DiffPuter(settings={**SETTINGS, "em": {"rounds": ROUNDS}}).settings
+    settings = DiffPuter(settings=changes).settings
     events, device = EventLog(), torch.device("cpu")
     start = start_model(plain, settings, SEED, device, None, events)
     model, order = start.model, _order(plain, start.table)
@@ -123,7 +134,7 @@ def run(
     model.standardizer = Standardizer.fit(completed, data.visible, settings.noise.data_scale)
     rounds: list[dict[str, Any]] = []
     last_change = None
-    for number in range(1, ROUNDS + 1):
+    for number in range(1, settings.em.rounds + 1):
         targets = RoundTargets(
             completed,
             model.standardizer.apply(completed, data.applicable),
@@ -173,7 +184,9 @@ def _order(plain: CodedTable, ordered: CodedTable) -> NDArray[np.int64]:
 
 @contextlib.contextmanager
 def _precision(precision: str) -> Iterator[None]:
-    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+    # One context holds many steps, so rounded weights must not be cached.
+    enabled = precision == "bfloat16"
+    with torch.autocast("cpu", torch.bfloat16, enabled=enabled, cache_enabled=False):
         yield
 
 

@@ -90,5 +90,5 @@ def fill(
             reached = kept[position].cumsum(axis=1) >= 0.5 - 1e-9
             median[:, position] = reached.argmax(axis=1)
     answered = table.states.answered
-    filled = (np.where(answered, table.values, decoded) for decoded in (mode, median))
-    return within_answers(table, Estimates(*filled, kept))
+    mode, median = (np.where(answered, table.values, decoded) for decoded in (mode, median))
+    return within_answers(table, Estimates(mode, median, kept))
