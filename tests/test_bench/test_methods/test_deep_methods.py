@@ -32,16 +32,15 @@ TINY = {
     TabSODAN: _PAPER_ENGINE,
     TabSODASkip: _DEFAULT_ENGINE,
     DiffPuter: _PAPER_ENGINE,
-    TabCSDI: {"steps": 5, "noise_steps": 3, "samples": 2, "width": 16},
+    TabCSDI: {"max_steps": 5, "noise_steps": 3, "samples": 2, "width": 16},
     TabSyn: {
-        "vae_steps": 5,
-        "diffusion_steps": 5,
+        "max_steps": 5,
         "width": 16,
         "noise_steps": 3,
         "refresh_cycles": 2,
         "samples": 2,
     },
-    TabDiff: {"steps": 5, "width": 16, "noise_steps": 3, "samples": 2},
+    TabDiff: {"max_steps": 5, "width": 16, "noise_steps": 3, "samples": 2},
 }
 METHODS = tuple(TINY)
 BLIND_METHODS = tuple(method for method in METHODS if not method.knows_skips)

@@ -2,6 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 
 from tabsoda.bench.methods import miss_forest
 from tabsoda.bench.methods.contract import SkipView
@@ -40,3 +41,28 @@ def test_threads_change_nothing(small_survey):
         for jobs in (1, 2)
     )
     assert np.array_equal(first.mode, second.mode, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "leaves"),
+    [({}, (5, 1)), ({"number_leaf_rows": 1, "level_leaf_rows": 5}, (1, 5))],
+)
+def test_forests_get_the_square_root_of_predictors_and_leaves_by_kind(
+    changes, leaves, monkeypatch, small_survey
+):
+    made = []
+    for name in ("RandomForestClassifier", "RandomForestRegressor"):
+        original = getattr(miss_forest, name)
+
+        def build(original=original, **options):
+            forest = original(**options)
+            made.append((original is RandomForestRegressor, forest))
+            return forest
+
+        monkeypatch.setattr(miss_forest, name, build)
+    forests = MissForest(n_trees=3, max_rounds=1, n_jobs=1, **changes)
+    forests.impute(small_survey.table, 1, SkipView.LEVEL)
+    assert {number for number, _ in made} == {True, False}
+    for number, forest in made:
+        assert forest.min_samples_leaf == leaves[0 if number else 1]
+        assert forest.max_features == int(np.sqrt(forest.n_features_in_))

@@ -23,14 +23,15 @@ def test_blind_turns_skips_into_blanks_and_level_leaves_the_table():
     assert as_shown(TABLE, SkipView.LEVEL) is TABLE
 
 
-def test_trees_see_a_level_for_nominals_and_a_value_below_all_answers_otherwise():
+def test_trees_see_a_level_for_categories_and_a_constant_and_a_flag_for_numbers():
     values = tree_values(TABLE)
-    assert values[2, 0] == 3.0
-    assert values[2, 1] == -1.0
-    assert values[2, 2] < 10.0
-    assert np.isnan(values[3]).all()
-    assert np.array_equal(values[:2], VALUES[:2])
-    assert np.isnan(tree_values(as_shown(TABLE, SkipView.BLIND))[2]).all()
+    assert values[2].tolist() == [3.0, -1.0, 20.0, 1.0]
+    assert np.isnan(values[3, :3]).all()
+    assert values[3, 3] == 0.0
+    assert np.array_equal(values[:2], np.column_stack([VALUES[:2], np.zeros(2)]))
+    blind = tree_values(as_shown(TABLE, SkipView.BLIND))
+    assert blind.shape == (4, 3)
+    assert np.isnan(blind[2]).all()
 
 
 def test_linear_predictors_are_indicators_numbers_and_a_mark_of_the_skip():

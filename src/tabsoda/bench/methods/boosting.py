@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.bench.methods.contract import Estimates, ShareDone, SkipView
 from tabsoda.bench.methods.point_estimates import center, estimates_from, level_shares
-from tabsoda.bench.methods.skip_views import as_shown, tree_values
+from tabsoda.bench.methods.skip_views import as_shown, skip_flags, tree_values
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
@@ -63,16 +63,18 @@ class Boosting:
         shown = as_shown(table, skip_view)
         predictors = tree_values(shown)
         few = min(self.max_native_levels, _MOST_LEVELS)
-        native = np.array(
-            [c.kind is ColumnKind.NOMINAL and c.n_levels <= few for c in table.columns]
-        )
+        native = np.zeros(predictors.shape[1], dtype=bool)
+        for position, column in enumerate(table.columns):
+            native[position] = column.kind is ColumnKind.NOMINAL and column.n_levels <= few
+        question = np.concatenate([np.arange(len(table.columns)), skip_flags(shown)])
         numbers, probabilities = {}, {}
         for position, column in enumerate(table.columns):
             if progress is not None:
                 progress(position / len(table.columns))
             if not table.states.missing[:, position].any():
                 continue
-            others = np.arange(len(table.columns)) != position
+            # Its own flag says nothing: it is 0 wherever there is an answer to learn or to find.
+            others = question != position
             state = int(numpy_generator(seed, "boosting", position).integers(2**31))
             problem = _Problem(
                 predictors[:, others],

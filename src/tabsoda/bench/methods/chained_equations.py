@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.bench.methods.chained_models import ChainedModel, model_for
 from tabsoda.bench.methods.contract import Estimates, SkipView
-from tabsoda.bench.methods.point_estimates import center, estimates_from
+from tabsoda.bench.methods.point_estimates import estimates_from
 from tabsoda.bench.methods.predictor_choice import choose_predictors
 from tabsoda.bench.methods.skip_views import PredictorForm, as_shown
 from tabsoda.table import CodedTable
@@ -92,7 +92,7 @@ class ChainedEquations:
     def draws(self, table: CodedTable, seed: int, skip_view: SkipView) -> list[Chain]:
         """Return the completed tables, not pooled."""
         shown = as_shown(table, skip_view)
-        form = PredictorForm(shown, np.array([center(column) for column in shown.values.T]))
+        form = PredictorForm.of_table(shown)
         chosen = choose_predictors(form, self.min_correlation, self.max_questions)
         jobs = (
             delayed(self._chain)(form, chosen, numpy_generator(seed, "mice", draw))

@@ -113,28 +113,34 @@ class ColumnTensors:
         """Return the rows with unknown cells."""
         return torch.nonzero(~self.known.all(dim=1)).ravel()
 
-    def filled(self, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Fill unknown cells by answers of the same column, drawn at random.
+    def decoded(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Return numbers (n, q) in the units of the answers, not rounded; float64."""
+        units = self.codec.continuous.decode(numbers.double().cpu().numpy(), whole_numbers=False)
+        return torch.as_tensor(units, device=self.device)
 
-        Random answers keep a column's spread; means and modes would shrink it.
+    def mean_filled(self) -> torch.Tensor:
+        """Return the numbers with unknown ones at their column's mean, as released code does.
 
         Returns
         -------
-        numbers : float32 tensor, shape (n, q)
-        levels : int64 tensor, shape (n, c)
+        float32 tensor, shape (n, q)
         """
-        parts = ((self.numbers, self.numbers_known), (self.levels, self.levels_known))
-        return tuple(  # type: ignore[return-value]
-            _draw_unknown(values, known, numpy_generator(seed, "fill", place))
-            for place, (values, known) in enumerate(parts)
+        count = self.numbers_known.sum(dim=0).clamp(min=1)
+        means = self.numbers.masked_fill(~self.numbers_known, 0.0).sum(dim=0) / count
+        return torch.where(self.numbers_known, self.numbers, means)
+
+    def drawn_levels(self, seed: int) -> torch.Tensor:
+        """Return the levels with unknown ones drawn from the answers of their column.
+
+        Returns
+        -------
+        int64 tensor, shape (n, c)
+        """
+        uniforms = numpy_generator(seed, "fill").random(self.levels.shape)
+        # Known rows first in every column, then pick one of them.
+        donors = torch.sort((~self.levels_known).to(torch.int8), dim=0, stable=True).indices
+        place = torch.as_tensor(uniforms, device=self.device) * self.levels_known.sum(dim=0)
+        place = place.long().clamp(max=self.n_rows - 1)
+        return torch.where(
+            self.levels_known, self.levels, self.levels.gather(0, donors.gather(0, place))
         )
-
-
-def _draw_unknown(
-    values: torch.Tensor, known: torch.Tensor, generator: np.random.Generator
-) -> torch.Tensor:
-    uniforms = torch.as_tensor(generator.random(values.shape), device=values.device)
-    # Known rows first in every column, then pick one of them.
-    donors = torch.sort((~known).to(torch.int8), dim=0, stable=True).indices
-    place = (uniforms * known.sum(dim=0)).long().clamp(max=values.shape[0] - 1)
-    return torch.where(known, values, values.gather(0, donors.gather(0, place)))

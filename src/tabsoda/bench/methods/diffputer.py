@@ -125,7 +125,7 @@ class DiffPuter:
         keys = row_keys(plain.values, plain.states.states)
         data = WorkingTable.build(plain, codec, keys, model.device)
         rows, mean, counts = _run_chains(engine, data)
-        values[rows] = codec.decode_point(mean)
+        values[rows] = codec.decode_point(mean, whole_numbers=False)
         prototypes = codec.level_probabilities(mean)
         probabilities, modes = {}, {}
         for place, position in enumerate(codec.categorical_columns.tolist()):

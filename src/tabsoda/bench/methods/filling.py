@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.bench.methods.contract import Estimates
+from tabsoda.bench.methods.point_estimates import within_answers
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
@@ -89,6 +90,5 @@ def fill(
             reached = kept[position].cumsum(axis=1) >= 0.5 - 1e-9
             median[:, position] = reached.argmax(axis=1)
     answered = table.states.answered
-    return Estimates(
-        np.where(answered, table.values, mode), np.where(answered, table.values, median), kept
-    )
+    mode, median = (np.where(answered, table.values, decoded) for decoded in (mode, median))
+    return within_answers(table, Estimates(mode, median, kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from tabsoda._internal.randomness import numpy_generator
 from tabsoda.bench.methods.contract import Estimates, SkipView
 from tabsoda.bench.methods.point_estimates import center, estimates_from, level_shares
-from tabsoda.bench.methods.skip_views import PredictorForm, as_shown, tree_values
+from tabsoda.bench.methods.skip_views import PredictorForm, as_shown
 from tabsoda.table import CodedTable
 
 Numbers = NDArray[np.float64]
@@ -40,24 +41,26 @@ class MissForest:
     """Random forests in turn for every column with missing cells, fewest missing first.
 
     As Stekhoven and Bühlmann (2012), except for the stopping rule: rounds end when the out-of-bag
-    error rises, and the previous round is used. Nominal predictors enter as indicators, which
-    scikit-learn's trees need. Shown as blanks, skipped cells are filled like any other; shown as a
-    level, they stay unchanged.
+    error rises, and the previous round is used. As in its R package, a split chooses among the
+    square root of the number of predictors, for numbers too. Nominal predictors enter as
+    indicators, which scikit-learn's trees need. Shown as blanks, skipped cells are filled like any
+    other; shown as a level, they stay unchanged.
 
     Parameters
     ----------
     n_trees : int
     max_rounds : int
-    min_leaf_rows : int
-        Fewest rows in a leaf; larger than the original's 1 because the shares in the leaves are
-        used as probabilities.
+    number_leaf_rows, level_leaf_rows : int
+        Fewest rows in a leaf of a tree for numbers and for levels. As missForest 1.6, which uses
+        ranger; up to 1.5 it was 1 and 5.
     n_jobs : int
         Threads; the result does not depend on it.
     """
 
     n_trees: int = 100
     max_rounds: int = 10
-    min_leaf_rows: int = 5
+    number_leaf_rows: int = 5
+    level_leaf_rows: int = 1
     n_jobs: int = 2
     name = "MissForest"
     knows_skips = False
@@ -70,7 +73,7 @@ class MissForest:
         """Impute, and return the estimates with the error of each round."""
         shown = as_shown(table, skip_view)
         filled = _first_fill(shown)
-        form = PredictorForm(shown, _constants(shown))
+        form = PredictorForm.of_table(shown)
         todo = np.flatnonzero(shown.states.missing.any(axis=0))
         order = todo[np.argsort(shown.states.missing[:, todo].sum(axis=0), kind="stable")]
         best: dict[int, Numbers] = {}
@@ -138,9 +141,9 @@ class MissForest:
         kind = RandomForestClassifier if n_levels else RandomForestRegressor
         forest = kind(
             n_estimators=self.n_trees,
-            # A third of the predictors for numbers and the square root for levels, as in R.
-            max_features="sqrt" if n_levels else 1 / 3,
-            min_samples_leaf=self.min_leaf_rows,
+            # Also for numbers, unlike randomForest's own default of a third.
+            max_features=max(1, math.isqrt(predictors.shape[1])),
+            min_samples_leaf=self.level_leaf_rows if n_levels else self.number_leaf_rows,
             oob_score=_out_of_bag_accuracy if n_levels else True,
             n_jobs=self.n_jobs,
             random_state=state,
@@ -176,11 +179,3 @@ def _first_fill(shown: CodedTable) -> Numbers:
         missing = shown.states.missing[:, position]
         filled[missing, position] = constant.argmax() if column.is_categorical else constant[0]
     return filled
-
-
-def _constants(shown: CodedTable) -> Numbers:
-    """Return the value of skipped cells per column; as for trees, outside all answers."""
-    values, skipped = tree_values(shown), shown.states.skipped
-    return np.array(
-        [values[skipped[:, p], p][0] if skipped[:, p].any() else 0.0 for p in range(shown.shape[1])]
-    )

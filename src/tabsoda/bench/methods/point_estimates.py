@@ -37,8 +37,7 @@ def estimates_from(
     table : CodedTable
         The table as given to the method.
     numbers : mapping of int to ndarray, shape (n_rows,)
-        By position, for continuous columns with missing cells. Kept within the range of the
-        answers.
+        By position, for continuous columns with missing cells.
     probabilities : mapping of int to ndarray, shape (n_rows, n_levels)
         By position, for categorical columns with missing cells.
 
@@ -53,17 +52,40 @@ def estimates_from(
         if not missing.any():
             continue
         if not column.is_categorical:
-            answers = table.values[table.states.answered[:, position], position]
-            estimate = numbers[position][missing]
-            if answers.size:
-                estimate = np.clip(estimate, answers.min(), answers.max())
-            mode[missing, position] = median[missing, position] = estimate
+            mode[missing, position] = median[missing, position] = numbers[position][missing]
             continue
         rows = probabilities[position][missing]
         mode[missing, position] = rows.argmax(axis=1)
         ordinal = column.kind is ColumnKind.ORDINAL
         median[missing, position] = median_level(rows) if ordinal else rows.argmax(axis=1)
-    return Estimates(mode, median, dict(probabilities))
+    return within_answers(table, Estimates(mode, median, dict(probabilities)))
+
+
+def within_answers(table: CodedTable, estimates: Estimates) -> Estimates:
+    """Apply the rule for numbers that all methods share: not rounded, and clipped.
+
+    An estimate is an expectation, so it is not rounded even if all answers are whole, and it is
+    kept between the smallest and the largest answer of its column, in the table as given to the
+    method. Every method ends with this function; none rounds or clips on its own.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column
+    >>> days = Column("days", ColumnKind.CONTINUOUS)
+    >>> table = CodedTable.from_values((days,), np.array([[1.0], [5.0], [np.nan], [np.nan]]))
+    >>> raw = np.array([[1.0], [5.0], [2.6], [9.0]])
+    >>> within_answers(table, Estimates(raw, raw, {})).mode.ravel().tolist()
+    [1.0, 5.0, 2.6, 5.0]
+    """
+    mode, median = estimates.mode.copy(), estimates.median.copy()
+    for position, column in enumerate(table.columns):
+        missing = table.states.missing[:, position]
+        answers = table.values[table.states.answered[:, position], position]
+        if column.is_categorical or not answers.size:
+            continue
+        for values in (mode, median):
+            values[missing, position] = values[missing, position].clip(answers.min(), answers.max())
+    return Estimates(mode, median, estimates.probabilities)
 
 
 def level_shares(values: Numbers, n_levels: int) -> Numbers:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.bench.methods.contract import SkipView, without_skips
+from tabsoda.bench.methods.point_estimates import center
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
@@ -19,39 +20,65 @@ def as_shown(table: CodedTable, skip_view: SkipView) -> CodedTable:
     return without_skips(table) if skip_view is SkipView.BLIND else table
 
 
-def tree_values(table: CodedTable) -> Numbers:
-    """Return one predictor per question for trees that take NaN; shape (n_rows, n_columns).
+def skip_constants(table: CodedTable) -> Numbers:
+    """Return the value that stands in a number's skipped cells, shape (n_columns,).
 
-    Missing cells are NaN. A skip is one more level: the last one of a nominal question; for
-    ordinals and numbers, a constant below every answer, which a tree separates in one split.
+    The same for every method that is shown skips as a level, each of which also gets a flag: the
+    mean of the answers, so that the constant neither stretches the scale of a network's input nor
+    draws averages away from the answers; 0 if there are none. NaN for categorical questions, whose
+    skips are a level.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column
+    >>> columns = Column("days", ColumnKind.CONTINUOUS), Column("q", ColumnKind.NOMINAL, ("a", "b"))
+    >>> values = np.array([[2.0, 0.0], [6.0, 1.0], [np.nan, 0.0]])
+    >>> skip_constants(CodedTable.from_values(columns, values, np.isnan(values))).tolist()
+    [4.0, nan]
+    """
+    categorical = [column.is_categorical for column in table.columns]
+    return np.where(categorical, np.nan, _means(table))
+
+
+def skip_flags(table: CodedTable) -> NDArray[np.intp]:
+    """Return the numbers with skipped cells: the positions of the columns that need a flag."""
+    categorical = np.array([column.is_categorical for column in table.columns], dtype=bool)
+    return np.flatnonzero(table.states.skipped.any(axis=0) & ~categorical)
+
+
+def _means(table: CodedTable) -> Numbers:
+    return np.array(
+        [center(column) for column in np.where(table.states.answered, table.values, np.nan).T]
+    )
+
+
+def tree_values(table: CodedTable) -> Numbers:
+    """Return the predictors for trees that take NaN; shape (n_rows, n_columns + n_flags).
+
+    Missing cells are NaN. A skip is one more level: the last one of a nominal question, one below
+    the others of an ordinal one. A skipped number is a constant (:func:`skip_constants`), with a
+    flag in an added column, in the order of :func:`skip_flags`.
 
     Examples
     --------
     >>> from tabsoda.schema import Column, ColumnKind
-    >>> columns = (Column("a", ColumnKind.NOMINAL, levels=(1, 2)), Column("b", ColumnKind.ORDINAL,
-    ...            levels=(1, 2, 3)))
-    >>> skipped = np.array([[False, False], [True, True]])
-    >>> values = np.array([[0.0, 2.0], [np.nan, np.nan]])
+    >>> columns = (Column("a", ColumnKind.NOMINAL, levels=(1, 2)),
+    ...            Column("b", ColumnKind.ORDINAL, levels=(1, 2, 3)),
+    ...            Column("c", ColumnKind.CONTINUOUS))
+    >>> skipped = np.array([[False] * 3, [True] * 3])
+    >>> values = np.array([[0.0, 2.0, 7.0], [np.nan] * 3])
     >>> tree_values(CodedTable.from_values(columns, values, skipped)).tolist()
-    [[0.0, 2.0], [2.0, -1.0]]
+    [[0.0, 2.0, 7.0, 0.0], [2.0, -1.0, 7.0, 1.0]]
     """
     values, skipped = table.values.copy(), table.states.skipped
+    constants = skip_constants(table)
     for position, column in enumerate(table.columns):
-        values[skipped[:, position], position] = _skip_constant(
-            column.kind, column.n_levels, table.values[:, position]
-        )
-    return values
-
-
-def _skip_constant(kind: ColumnKind, n_levels: int, values: Numbers) -> float:
-    if kind is ColumnKind.NOMINAL:
-        return float(n_levels)
-    if kind is ColumnKind.ORDINAL:
-        return -1.0
-    answers = values[~np.isnan(values)]
-    if not answers.size:
-        return -1.0
-    return float(answers.min() - max(np.ptp(answers), 1.0))
+        if column.kind is ColumnKind.NOMINAL:
+            constants[position] = column.n_levels
+        elif column.kind is ColumnKind.ORDINAL:
+            constants[position] = -1.0
+        values[skipped[:, position], position] = constants[position]
+    return np.column_stack([values, skipped[:, skip_flags(table)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +131,11 @@ class PredictorForm:
     table: CodedTable
     constants: Numbers
     max_indicators: int = 16
+
+    @classmethod
+    def of_table(cls, table: CodedTable) -> PredictorForm:
+        """Build the form of a table: skipped numbers and ordinals at the mean of their answers."""
+        return cls(table, _means(table))
 
     def of(self, filled: Numbers) -> Predictors:
         """Return the predictors of a table whose missing cells are filled."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tabsoda.bench.methods.contract import Estimates, ShareDone, SkipView, without_skips
 from tabsoda.bench.methods.filling import usual_answers
-from tabsoda.bench.methods.point_estimates import level_shares
+from tabsoda.bench.methods.point_estimates import level_shares, within_answers
 from tabsoda.engines import AnySettings, fit_engine, settings_for
 from tabsoda.errors import InputError
 from tabsoda.progress import Progress
@@ -76,7 +76,7 @@ class TabSODA:
         engine = fit_engine(
             shown, settings, seed=seed, device=self.device, draws=False, progress=update
         )
-        # Other methods do not round their expectations either.
+        # As for every method, see within_answers.
         cells = engine.impute(shown, whole_numbers=False)
         # Cells that the engine does not impute get the column's mode or mean, so all are scored.
         mode = np.where(table.states.answered, table.values, usual_answers(table))
@@ -88,7 +88,7 @@ class TabSODA:
             unknown = np.isnan(given).any(axis=1)
             answers = table.values[table.states.answered[:, position], position]
             given[unknown] = level_shares(answers, given.shape[1])
-        return Estimates(mode, median, probabilities)
+        return within_answers(table, Estimates(mode, median, probabilities))
 
     def shown(self, table: CodedTable) -> CodedTable:
         """Return the table with the skips that the method uses."""

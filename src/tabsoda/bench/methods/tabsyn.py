@@ -11,7 +11,8 @@ from torch.nn.functional import cross_entropy
 
 from tabsoda._internal.randomness import stream_key
 from tabsoda.bench.methods.column_tensors import ColumnTensors
-from tabsoda.bench.methods.deep_method import DeepMethod, Prediction, train
+from tabsoda.bench.methods.deep_method import DeepMethod, Prediction
+from tabsoda.bench.methods.epoch_training import EpochPlan, train
 from tabsoda.bench.methods.token_transformer import ValueReadOut, ValueTokens, transformer
 from tabsoda.paper.denoiser import build_denoiser, sampling_copy
 from tabsoda.paper.losses import reconstruction_loss
@@ -20,7 +21,6 @@ from tabsoda.paper.reverse_process import ReverseProcess
 from tabsoda.paper.reverse_sampler import SampledRows
 from tabsoda.paper.settings import BackboneSettings, SamplerSettings
 from tabsoda.settings_base import SettingGroup, setting
-from tabsoda.torch_runtime.devices import matrix_precision
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 0.5
@@ -29,16 +29,18 @@ _ENCODING_BLOCK = 8192
 
 @dataclass(frozen=True)
 class TabSynSettings(SettingGroup):
-    """Defaults as released, where an epoch of a table of up to 4,096 rows is one step."""
+    """Defaults as released."""
 
-    vae_steps: int = setting(4000, "optimiser steps of the VAE", low=1)
+    vae_epochs: int = setting(4000, "passes over the table in training the VAE", low=1)
     vae_learning_rate: float = setting(1e-3, "Adam's step for the VAE", low=0)
     token_width: int = setting(4, "width of a token, and of its latent", low=1)
     layers: int = setting(2, "transformer blocks of each encoder and of the decoder", low=1)
     hidden_factor: int = setting(32, "hidden width of a block over the token's", low=1)
     first_beta: float = setting(1e-2, "weight of the KL term at the start", low=0)
     last_beta: float = setting(1e-5, "and at the end", low=0)
-    diffusion_steps: int = setting(10_000, "optimiser steps of the denoiser", low=1)
+    diffusion_epochs: int = setting(10_001, "passes in training the denoiser, at most", low=1)
+    patience: int = setting(500, "epochs without improvement before the denoiser stops", low=1)
+    max_steps: int | None = setting(None, "optimiser steps of each stage, at most", low=1)
     diffusion_learning_rate: float = setting(1e-3, "Adam's step for the denoiser", low=0)
     width: int = setting(1024, "hidden width of the denoiser", low=4)
     batch_size: int = setting(4096, "rows per step", low=1)
@@ -60,15 +62,17 @@ class TabSyn(DeepMethod):
     Notes
     -----
     TabSyn needs complete rows, and its code imputes one target column. The adaptation to missing
-    cells anywhere: missing cells are filled by answers of the same column drawn at random; the
-    VAE and the denoiser see the filled rows, but their losses count known cells alone; to impute,
-    the latents of the missing cells are drawn while those of the known ones are mixed back in at
-    every noise level (RePaint), cell by cell. The drawn latents are decoded together with the
-    known ones; numbers and level probabilities are averaged over the samples.
+    cells anywhere: as there for the target, a missing number is filled by the mean of its column
+    and a missing category by a level drawn from its answers; the VAE and the denoiser see the
+    filled rows, but their losses count known cells alone; to impute, the latents of the missing
+    cells are drawn while those of the known ones are mixed back in at every noise level (RePaint),
+    cell by cell. The drawn latents are decoded together with the known ones; numbers and level
+    probabilities are averaged over the samples.
 
-    Differences beyond that: latents are scaled to a standard deviation of one half each, the
-    weight of the KL term falls geometrically instead of on a plateau, blocks are normalised
-    before, and training is counted in steps.
+    As there, latents are centred and divided by 2. Differences beyond that: the weight of the KL
+    term falls geometrically instead of on a plateau, the learning rates follow the training loss
+    because there is no validation table, and the last weights of the VAE are taken. See
+    docs/baselines.md.
 
     Examples
     --------
@@ -77,7 +81,7 @@ class TabSyn(DeepMethod):
     >>> from tabsoda.datasets.synthetic_survey import make_survey
     >>> table = make_survey(200, n_columns=10).true_table
     >>> method = TabSyn(budget="reduced", device="cpu", settings={
-    ...     "vae_steps": 5, "diffusion_steps": 5, "noise_steps": 3, "samples": 2})
+    ...     "max_steps": 5, "noise_steps": 3, "samples": 2})
     >>> estimates = method.impute(table, seed=1, skip_view=SkipView.BLIND)
     >>> bool(np.isfinite(estimates.mode[table.states.missing]).all())
     True
@@ -87,10 +91,9 @@ class TabSyn(DeepMethod):
     settings_type = TabSynSettings
     continuous = "normal_score"
     reduced: ClassVar[dict[str, Any]] = {
-        "vae_steps": 1000,
         "vae_learning_rate": 3e-3,
         "hidden_factor": 8,
-        "diffusion_steps": 1500,
+        "max_steps": 1500,
         "width": 128,
         "batch_size": 256,
         "noise_steps": 20,
@@ -101,15 +104,15 @@ class TabSyn(DeepMethod):
 
     def predict(self, data: ColumnTensors, seed: int) -> Prediction:
         """Train both stages on the filled table, then draw the latents of unknown cells."""
-        numbers, levels = data.filled(seed)
+        numbers, levels = data.mean_filled(), data.drawn_levels(seed)
         vae = self._train_vae(data, numbers, levels, seed)
         latents = vae.means(numbers, levels)
         # A token's latent has token_width coordinates, all known or all unknown.
         known = data.known.repeat_interleave(self.settings.token_width, dim=1)
-        center, scale = _moments(latents, known)
-        standardized = (latents - center) / scale
-        process = self._train_denoiser(standardized, known, seed)
-        return self._sample(data, vae, process, standardized, known, center, scale, seed)
+        center = known_mean(latents, known)
+        centered = (latents - center) * _DATA_SCALE
+        process = self._train_denoiser(centered, known, seed)
+        return self._sample(data, vae, process, centered, known, center, seed)
 
     def _train_vae(
         self, data: ColumnTensors, numbers: torch.Tensor, levels: torch.Tensor, seed: int
@@ -120,23 +123,23 @@ class TabSyn(DeepMethod):
         ).to(data.device)
         noise = torch_generator(seed, "vae noise", device=data.device)
 
-        def loss_of(rows: torch.Tensor, progress: float) -> torch.Tensor:
+        def loss_of(rows: torch.Tensor, progress: float) -> tuple[torch.Tensor, torch.Tensor]:
             mean, log_variance = vae.encode(numbers[rows], levels[rows])
             normals = torch.randn(mean.shape, generator=noise, device=data.device)
             decoded = vae.decode(mean + (0.5 * log_variance).exp() * normals)
             divergence = -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).mean()
             beta = settings.first_beta * (settings.last_beta / settings.first_beta) ** progress
-            return beta * divergence + known_cell_loss(decoded, data, rows)
+            reconstruction = known_cell_loss(decoded, data, rows)
+            return beta * divergence + reconstruction, reconstruction
 
-        train(
-            vae,
-            loss_of,
-            data.n_rows,
-            steps=settings.vae_steps,
-            batch_size=settings.batch_size,
-            learning_rate=settings.vae_learning_rate,
-            seed=stream_key(seed, "vae"),
+        plan = EpochPlan(
+            settings.vae_epochs,
+            settings.batch_size,
+            settings.vae_learning_rate,
+            max_steps=settings.max_steps,
+            plateau=(0.95, 10),
         )
+        train(vae, plan, loss_of, data.n_rows, stream_key(seed, "vae"))
         return vae
 
     def _train_denoiser(
@@ -149,7 +152,7 @@ class TabSyn(DeepMethod):
         ).to(device)
         noise = torch_generator(seed, "noise", device=device)
 
-        def loss_of(rows: torch.Tensor, progress: float) -> torch.Tensor:
+        def loss_of(rows: torch.Tensor, progress: float) -> tuple[torch.Tensor, torch.Tensor]:
             clean, everything = latents[rows], torch.ones_like(known[rows])
             levels = torch.randn(rows.shape, generator=noise, device=device)
             level = training_noise(-1.2, 1.2, levels)
@@ -157,25 +160,25 @@ class TabSyn(DeepMethod):
             state = noisy_state(clean, level, normals, everything)
             predicted = denoiser(state, level, everything, ~everything)
             counted = known[rows].float()
-            return reconstruction_loss(predicted, clean, level, everything, counted, _DATA_SCALE)
+            loss = reconstruction_loss(predicted, clean, level, everything, counted, _DATA_SCALE)
+            return loss, loss
 
-        train(
-            denoiser,
-            loss_of,
-            latents.shape[0],
-            steps=settings.diffusion_steps,
-            batch_size=settings.batch_size,
-            learning_rate=settings.diffusion_learning_rate,
-            seed=stream_key(seed, "diffusion"),
+        plan = EpochPlan(
+            settings.diffusion_epochs,
+            settings.batch_size,
+            settings.diffusion_learning_rate,
+            max_steps=settings.max_steps,
+            plateau=(0.9, 20),
+            patience=settings.patience,
         )
+        train(denoiser, plan, loss_of, latents.shape[0], stream_key(seed, "diffusion"))
         sampler = SamplerSettings(
             steps=settings.noise_steps,
             noise_max=80.0,
             churn=1.0,
             refresh_cycles=settings.refresh_cycles,
         )
-        frozen = sampling_copy(denoiser, matrix_precision(device))
-        return ReverseProcess(frozen, sampler, "noisy", events=self.events)
+        return ReverseProcess(sampling_copy(denoiser), sampler, "noisy", events=self.events)
 
     @torch.no_grad()
     def _sample(
@@ -186,10 +189,9 @@ class TabSyn(DeepMethod):
         latents: torch.Tensor,
         known: torch.Tensor,
         center: torch.Tensor,
-        scale: torch.Tensor,
         seed: int,
     ) -> Prediction:
-        numbers = data.numbers.clone()
+        numbers = data.decoded(data.numbers)
         probabilities = torch.zeros(data.n_rows, *data.level_valid.shape, device=data.device)
         for rows in data.incomplete_rows().split(self.settings.block_rows):
             block = SampledRows(
@@ -198,8 +200,8 @@ class TabSyn(DeepMethod):
             mean = torch.zeros_like(numbers[rows])
             for sample in range(self.settings.samples):
                 drawn = process.sample(block, stream_key(seed, "sample", sample))
-                decoded, logits = vae.decode(drawn * scale + center)
-                mean += decoded / self.settings.samples
+                decoded, logits = vae.decode(drawn / _DATA_SCALE + center)
+                mean += data.decoded(decoded) / self.settings.samples
                 probabilities[rows] += logits.softmax(dim=2) / self.settings.samples
             numbers[rows] = mean
         return Prediction(numbers, probabilities)
@@ -257,9 +259,12 @@ def known_cell_loss(
     return squared / seen.sum().clamp(min=1) + entropy / named.sum().clamp(min=1)
 
 
-def _moments(latents: torch.Tensor, known: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return center and scale that give known latents mean 0 and the denoiser's data scale."""
-    count = known.sum(dim=0).clamp(min=1)
-    center = latents.masked_fill(~known, 0.0).sum(dim=0) / count
-    spread = ((latents - center).masked_fill(~known, 0.0).square().sum(dim=0) / count).sqrt()
-    return center, spread.clamp(min=1e-6) / _DATA_SCALE
+def known_mean(latents: torch.Tensor, known: torch.Tensor) -> torch.Tensor:
+    """Return the mean of the known latents of each coordinate; shape (p,).
+
+    Examples
+    --------
+    >>> known_mean(torch.tensor([[1.0], [3.0], [9.0]]), torch.tensor([[True], [True], [False]]))
+    tensor([2.])
+    """
+    return latents.masked_fill(~known, 0.0).sum(dim=0) / known.sum(dim=0).clamp(min=1)
