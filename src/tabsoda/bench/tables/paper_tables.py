@@ -17,7 +17,10 @@ PAPER_METRICS = ("mace", "ordinal_accuracy", "categorical_accuracy", "nominal_ac
 # The same, plus ordinals by their median.
 MEAN_METRICS = (PAPER_METRICS[0], "mace_median", *PAPER_METRICS[1:])
 PROBABILITY_METRICS = ("mace_median", "rps", "log_score", "calibration_error")
+# The paper's method and its variants, as in its tables.
 ABLATION = ("tabsoda-n", "tabsoda-skip", "tabsoda")
+# Everything of this package; all others are baselines.
+OWN_METHODS = (*ABLATION, "default-engine", "default-engine-skip")
 HEADINGS = {
     "mace": "Ord. MACE",
     "mace_median": "Ord. MACE (median)",
