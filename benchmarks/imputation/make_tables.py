@@ -82,7 +82,7 @@ def fill_results(text: str, tables: Mapping[str, Table]) -> str:
 
 
 def median_table(cells: Iterable[dict[str, Any]], ours: str = "Default engine") -> Table:
-    """Lay out how far the default engine's medians are off, against all methods that ran as often."""
+    """Lay out how far our medians are off, against all methods that ran as often."""
     means: dict[tuple[str, str], list[float]] = {}
     conditions: dict[str, set[tuple[str, ...]]] = {}
     for one in group(cells):

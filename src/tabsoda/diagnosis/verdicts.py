@@ -33,8 +33,8 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
     """Judge one question.
 
     The verdict is on the default engine, else on TabSODA, else on the last method. It is clearly
-    better than another where the 95 % interval of the mean difference over the hidden cells is below
-    zero.
+    better than another where the 95 % interval of the mean difference over the hidden cells is
+    below zero.
 
     Parameters
     ----------

@@ -58,6 +58,7 @@ class ImputerState:
     gate_policy : str
     routes : RouteModels or None
     interactions : bool or list of str
+    screen, miner : str or None
     """
 
     schema: Schema | None
@@ -69,6 +70,8 @@ class ImputerState:
     gate_policy: str = "follow"
     routes: RouteModels | None = None
     interactions: Interactions = True
+    screen: str | None = None
+    miner: str | None = None
 
     @classmethod
     def of(cls, imputer: TabSODAImputer) -> ImputerState:
@@ -84,6 +87,8 @@ class ImputerState:
             imputer.gate_policy,
             imputer.routes_,
             term_texts(imputer.interactions),
+            imputer.screen,
+            imputer.miner,
         )
 
     def parameters(self, engine: Engine) -> dict[str, Any]:
@@ -94,6 +99,8 @@ class ImputerState:
             "settings": engine.settings.to_dict(),
             "description": self.schema,
             "skips": self.skips,
+            "screen": self.screen,
+            "miner": self.miner,
             "rules": self.rules if self.skips == "given" else None,
             # The rules were accepted when the model was fitted.
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
@@ -122,6 +129,8 @@ class ImputerState:
             "n_features": self.n_features,
             "n_imputations": int(self.n_imputations),
             "skips": self.skips,
+            "screen": self.screen,
+            "miner": self.miner,
             "gate_policy": self.gate_policy,
             "interactions": self.interactions,
             "files": [name for name in (_SCHEMA, _RULES, _ROUTES) if (folder / name).exists()],
@@ -150,6 +159,9 @@ class ImputerState:
                 RouteModels.load(folder / _ROUTES) if (folder / _ROUTES).exists() else None,
                 # Models of the paper's engine saved before this parameter existed have none.
                 term_texts(content.get("interactions", True)),
+                # Models saved before these parameters existed used the default screen.
+                content.get("screen"),
+                content.get("miner"),
             )
         except InputError:
             raise

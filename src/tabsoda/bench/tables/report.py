@@ -93,7 +93,7 @@ def summaries(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def reference_label(series: list[Series]) -> str | None:
-    """Return the label of the method that others are compared to: the default engine, or TabSODA."""
+    """Return the label of the method to compare with: the default engine, else TabSODA."""
     for method in _REFERENCES:
         for one in series:
             if one.method == method:
