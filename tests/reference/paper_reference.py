@@ -31,7 +31,13 @@ COLUMNS = (
 )
 SIZES = {
     "backbone": {"width": 32},
-    "training": {"batch_size": 32, "max_steps": 30, "min_epoch_steps": 5, "calibration_steps": 20},
+    "training": {
+        "batch_size": 32,
+        "max_steps": 30,
+        "min_epoch_steps": 5,
+        "whole_passes": True,
+        "calibration_steps": 20,
+    },
     "sampler": {"steps": 5, "chains": 3, "block_rows": 50},
     "em": {"rounds": 2},
 }
