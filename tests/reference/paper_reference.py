@@ -1,8 +1,8 @@
 """Imputations of a small table by the paper's presets, stored to be compared seed for seed.
 
-``python tests/reference/paper_reference.py`` makes ``paper_reference.json`` again. The stored file
-was written before the paper's engine moved to a package of its own; write it again only when a
-preset is meant to give other imputations.
+``python tests/reference/paper_reference.py`` makes ``paper_reference.json`` again. Write it again
+only when a preset is meant to give other imputations, as when the chains got fresh noise in every
+round.
 """
 
 import json

@@ -53,7 +53,7 @@ PAPER = {
     "training.min_epoch_steps": (8, 15),
     "training.whole_passes": (False, False),
     "training.precision": ("float32", "float32"),
-    "sampler.fresh_noise": (False, False),
+    "sampler.fresh_noise": (True, True),
     "training.average_decay": (0.0, 0.0),
     "training.plateau_factor": (0.9, 0.9),
     "training.plateau_patience": (50, 50),

@@ -183,7 +183,7 @@ class SamplerSettings(SettingGroup):
         "into the table as it is (DiffPuter)",
         choices=("interval", "mode", "none"),
     )
-    fresh_noise: bool = setting(False, "the chains of every EM round have noise of their own")
+    fresh_noise: bool = setting(True, "the chains of every EM round have noise of their own")
     block_rows: int = setting(4096, "rows sampled at a time; changes memory, not results", low=1)
 
 
