@@ -45,7 +45,7 @@ def _in_tests(command: list[str], folder: Path, given: set[str]) -> list[str]:
     if words[0] == "review" and "--accept-all" not in words and "--min-precision" not in words:
         words.append("--accept-all")
     if words[0] == "diagnose":
-        words += ["--methods", "mode,tabsoda"]
+        words += ["--methods", "mode,default-engine"]
     if "-o" in words:
         target = words[words.index("-o") + 1]
         # What was only taken as given is made by the page itself.

@@ -25,7 +25,7 @@ def _commands(text: str = README) -> list[list[str]]:
 def _run(text: str) -> None:
     for command in _commands(text):
         # The other methods of diagnose take long, and are tested elsewhere.
-        methods = ["--methods", "mode,tabsoda"] if command[1] == "diagnose" else []
+        methods = ["--methods", "mode,default-engine"] if command[1] == "diagnose" else []
         main([*command[1:], *methods])
 
 

@@ -3,7 +3,7 @@
     python benchmarks/engine/redesign.py BEFORE AFTER benchmarks/engine/redesign.json
 
 BEFORE and AFTER are ``results.json`` files that ``tabsoda evaluate`` wrote for
-``benchmarks/studies/standard.toml`` (MAR, followers resolved, "TabSODA" and "TabSODA fast")
+``benchmarks/studies/standard.toml`` (MAR, followers resolved, the default engine's rows)
 with the package before and after the change. Differences are those of cells of the same survey,
 replication and method; the interval treats the surveys as units.
 """

@@ -31,8 +31,8 @@ STUDY = Path(__file__).resolve().parents[1] / "studies" / "standard.toml"
 SURVEYS = ("nhts2022_person", "nlsy97_religion_panel", "nsduh2023_youth")
 N_CORES = 2
 METHODS = {
-    "fast": ("tabsoda", {"quality": "fast", "device": "cpu"}),
-    "balanced": ("tabsoda", {"quality": "balanced", "device": "cpu"}),
+    "fast": ("default-engine", {"quality": "fast", "device": "cpu"}),
+    "balanced": ("default-engine", {"quality": "balanced", "device": "cpu"}),
     "MissForest": ("missforest", {"n_jobs": N_CORES}),
     "boosting": ("boosting", {}),
     "MICE": ("mice", {"n_jobs": N_CORES}),

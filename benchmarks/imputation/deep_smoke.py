@@ -77,7 +77,9 @@ def scores(
 
 def build(name: str, options: argparse.Namespace, changes: dict[str, Any]) -> ImputationMethod:
     method = METHODS[name]
-    budget = {} if method.knows_skips else {"budget": options.budget}
+    budget = {"budget": options.budget}
+    if method.knows_skips:
+        budget = {"preset": "nsduh" if options.budget == "full" else "small"}
     return method(settings=changes.get(name), device=options.device, **budget)
 
 

@@ -81,7 +81,7 @@ def fill_results(text: str, tables: Mapping[str, Table]) -> str:
     return f"{before}{BEGIN}{write_all(shown, 'md').rstrip()}\n{END}{rest.partition(END)[2]}"
 
 
-def median_table(cells: Iterable[dict[str, Any]], ours: str = "TabSODA") -> Table:
+def median_table(cells: Iterable[dict[str, Any]], ours: str = "Default engine") -> Table:
     """Lay out how far our medians are off, against all methods that ran as often."""
     means: dict[tuple[str, str], list[float]] = {}
     conditions: dict[str, set[tuple[str, ...]]] = {}

@@ -25,6 +25,7 @@ from record import write
 from tabsoda.bench.metrics.skip_metrics import skip_metrics
 from tabsoda.reading import read_survey
 from tabsoda.skips.miner import SkipMiner
+from tabsoda.skips.rules import count_conditions
 
 HERE = Path(__file__).resolve().parent
 SURVEYS = (
@@ -61,6 +62,7 @@ def measure(name: str, screen: str, limits: bool) -> dict:
         "mined": len(mined.targets),
         "with_skips": int(reference.any(axis=0).sum()),
         "rules": len(mined.rules),
+        "conditions": count_conditions(mined.rules),
         "rules_of_several_conditions": sum(size > 1 for size in sizes),
         "seconds": round(seconds, 2),
         "cpu_seconds": round(cpu_seconds, 2),

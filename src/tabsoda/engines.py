@@ -92,6 +92,11 @@ class Engine(Protocol):
         """Write the engine to a folder of safetensors and JSON."""
 
 
+def precision_of(settings: AnySettings) -> str:
+    """Return the precision of the network on a GPU, as in ``matrix_precision``."""
+    return settings.training.precision if isinstance(settings, PaperSettings) else "auto"
+
+
 def settings_for(
     name: str,
     n_rows: int,

@@ -1,4 +1,4 @@
-"""The paper's presets give the imputations they have always given, seed for seed."""
+"""The paper's presets give the imputations of the stored reference, seed for seed."""
 
 import json
 

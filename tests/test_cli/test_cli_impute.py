@@ -16,9 +16,10 @@ from impute_runs import (
     write_survey,
 )
 
-from tabsoda import RuleSet, TabSODAImputer, read_survey
+from tabsoda import RuleSet, TabSODAImputer, mine_rules, read_survey
 from tabsoda.cli.impute_settings import parse_settings
 from tabsoda.cli.main import main
+from tabsoda.datasets import make_survey
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engines import settings_for
 from tabsoda.errors import InputError
@@ -166,6 +167,25 @@ def test_mined_rules_are_used_only_when_accepted(survey, tmp_path, capsys):
     counts = next(e for e in events if e["kind"] == "unreviewed_rules_applied")["counts"]
     assert counts["rules"] == counts["of_rules"] == len(counts["identifiers"]) == mined > 0
     assert counts["why"] == "accepted without review"
+
+
+def test_the_screen_asked_for_is_the_screen_used(tmp_path, capsys):
+    make_survey(1500, 14, seed=4, nonresponse=0.02).write(tmp_path)
+    data, survey = tmp_path / "survey.csv", tmp_path / "survey.toml"
+    table = read_survey(data, survey).table
+    given = ["impute", str(data), "--survey", str(survey), "--mine", "--accept-all"]
+    counts = set()
+    for screen, miner in (("paper", "default"), ("paper", "small-survey"), ("purity", "default")):
+        main([*given, "--screen", screen, "--miner", miner, "--dry-run", "--json"])
+        facts = json.loads(capsys.readouterr().out)
+        expected = mine_rules(table, miner, screen=screen).apply(table).skipped.sum(axis=0)
+        shown = [facts["variables"][name]["skipped"] for name in table.names]
+        assert shown == expected.tolist()
+        counts.add(sum(shown))
+    assert len(counts) == 3
+    for option, value in (("--screen", "paper"), ("--miner", "path")):
+        said = refused(capsys, *given[:4], option, value, "--dry-run")
+        assert f"The option {option} is for mining, but --mine is not given" in said
 
 
 def test_mask_and_rules_add_up(survey, tmp_path, capsys):

@@ -84,6 +84,7 @@ def test_json_holds_rules_events_and_the_papers_table(survey, capsys):
     result = json.loads(capsys.readouterr().out)
     assert (result["rows"], result["variables"], result["mined"]) == (600, 3, 2)
     assert result["n_rules"] == len(result["rules"]) >= 2
+    assert result["n_conditions"] == len({str(rule["when"]) for rule in result["rules"]})
     assert result["reference"]["all_cells"]["precision"] == 1
     assert result["reference"]["blanks"]["recall"] == 1
     assert result["skipped_by_code"] == result["skipped_cells"]
@@ -106,7 +107,7 @@ def test_skip_codes_of_the_file_do_not_count_as_found(survey, capsys):
 def test_the_papers_table_is_printed(survey, capsys):
     _mine(survey, "--reference", str(survey / "truth.parquet"))
     lines = capsys.readouterr().out.splitlines()
-    assert "Against the reference: variables 3, mined 2, rules 2" in lines
+    assert "Against the reference: variables 3, mined 2, rules 2, conditions 1" in lines
     assert [line.split() for line in lines if line.startswith(("precision", "FPR"))] == [
         ["precision", "1.0000", "1.0000"],
         ["FPR", "0.0000", "-"],

@@ -124,7 +124,7 @@ class CapturedSteps(OptimizerSteps):
 class Float32Steps:
     """Mixed into the above: no bfloat16 anywhere."""
 
-    _on_gpu = False
+    _in_bfloat16 = False
 
 
 class EagerFloat32Steps(Float32Steps, EagerSteps):

@@ -31,7 +31,7 @@ def test_table_picture_and_json_say_the_same(data, tmp_path, capsys):
     assert [one["name"] for one in found["methods"]] == [
         "mode",
         "boosting",
-        "tabsoda",
+        "default-engine",
     ]
     assert found["rows"] == 250
     assert "A sample: 250 of 300 respondents" in told
@@ -50,7 +50,9 @@ def test_what_is_there_is_not_overwritten_and_names_are_checked(data, tmp_path, 
     (tmp_path / "diagnosis.html").write_text("mine")
     for more, message in (
         ((), "already exists"),
-        (("--methods", "mode,magic", "--force"), "Unknown method"),
+        (("--methods", "default-engine,magic", "--force"), "Unknown method"),
+        (("--methods", "mode", "--force"), "No method in --methods uses --quality"),
+        (("--methods", "default-engine", "--preset", "small", "--force"), "uses --preset"),
     ):
         with pytest.raises(SystemExit) as caught:
             main(arguments(data, tmp_path, *more))

@@ -73,7 +73,7 @@ def test_mined_rules_are_recorded_as_unreviewed():
     survey = make_survey(1200, 12, seed=2, nonresponse=0.02, breakoff=0.0)
     fitted = imputer(description=survey.schema(), skips="mine").fit(survey.to_frame())
     n_rules = len(fitted.rules_)
-    assert _counts(fitted.events_, "rules_mined") == [{"rules": n_rules}]
+    assert _counts(fitted.events_, "rules_mined") == [{"rules": n_rules, "screen": "purity"}]
     [counts] = _counts(fitted.events_, "unreviewed_rules_applied")
     assert counts["rules"] == counts["of_rules"] == len(counts["identifiers"]) == n_rules
 

@@ -115,29 +115,16 @@ def test_hidden_answers_change_nothing() -> None:
     assert np.array_equal(codec.encode(spoiled, visible), codec.encode(table.values, visible))
 
 
-def test_initial_fill_follows_algorithm_one() -> None:
+def test_missing_cells_start_at_means_and_latents_at_medians() -> None:
     table = survey()
     codec = fit(table)
-    visible, applicable = table.states.answered, ~table.states.skipped
     encoded = codec.encode(table.values)
-    filled = codec.initial_fill(encoded, visible, applicable)
-    wide_visible, wide_applicable = (codec.layout.widen(m) for m in (visible, applicable))
-    assert (filled[wide_visible] == encoded[wide_visible]).all()
-    assert (filled[~wide_applicable] == 0).all()
+    visible = codec.layout.widen(table.states.answered)
     for coordinate in range(codec.layout.n_coordinates):
-        seen = encoded[wide_visible[:, coordinate], coordinate].astype(np.float64)
+        seen = encoded[visible[:, coordinate], coordinate].astype(np.float64)
         is_latent = coordinate in codec.layout.ordinal_coordinates
         expected = np.median(seen) if is_latent else seen.mean()
-        missing = wide_applicable[:, coordinate] & ~wide_visible[:, coordinate]
-        np.testing.assert_allclose(filled[missing, coordinate], expected, atol=1e-6)
-
-
-def test_new_rows_are_filled_from_the_fitted_table() -> None:
-    codec = fit(survey())
-    blank = np.full((1, 7), np.nan)
-    nothing = np.zeros((1, 7), dtype=bool)
-    filled = codec.initial_fill(codec.encode(blank), nothing, ~nothing)
-    assert np.array_equal(filled[0], codec.fill)
+        np.testing.assert_allclose(codec.fill[coordinate], expected, atol=1e-6)
 
 
 def test_reencoding_moves_categories_onto_codes_and_leaves_numbers() -> None:

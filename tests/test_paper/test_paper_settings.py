@@ -49,7 +49,11 @@ PAPER = {
     "training.low_noise_pass": (True, True),
     "training.monitor": ("training_loss", "training_loss"),
     "training.max_steps": (None, None),
-    "training.min_epoch_steps": (1, 1),
+    # Epochs of 4,096 rows on PATH (32,320 rows) and NSDUH (58,034 rows).
+    "training.min_epoch_steps": (8, 15),
+    "training.whole_passes": (False, False),
+    "training.precision": ("float32", "float32"),
+    "sampler.fresh_noise": (True, True),
     "training.average_decay": (0.0, 0.0),
     "training.plateau_factor": (0.9, 0.9),
     "training.plateau_patience": (50, 50),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tabsoda.errors import InputError
 from tabsoda.schema import Column, ColumnKind, Reason
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
+from tabsoda.skips.rules import Condition, RuleStatus, SkipRule, count_conditions
 from tabsoda.states.cell_states import CellStates, reason_code
 from tabsoda.table import CodedTable
 
@@ -181,3 +181,18 @@ def test_many_differences_are_counted_not_listed():
     rules = RuleSet((rule,), (*gates, Column("end", ColumnKind.CONTINUOUS)))
     with pytest.raises(InputError, match="'q3'; and 5 more differences"):
         rules.apply(CodedTable.from_values((AGE,), np.array([[1.0]])))
+
+
+def test_conditions_are_counted_as_the_paper_counts_rules():
+    never, old = Condition("smokes", (2,)), Condition("age", above=60.0)
+    rules = [
+        SkipRule("r1", "per_day", ((never,),)),
+        SkipRule("r2", "brand", ((never,),)),
+        SkipRule("r3", "work", ((never, old),)),
+        SkipRule("r4", "hours", ((old, never),)),
+        SkipRule("r5", "pay", ((never,), (old,))),
+        SkipRule("r6", "boss", ((old,), (never,))),
+    ]
+    # A conjunction is another rule than a disjunction of the same conditions.
+    assert count_conditions(rules) == 3
+    assert count_conditions([]) == 0

@@ -72,6 +72,16 @@ def test_the_same_seed_gives_the_same_batches_and_another_round_others():
     assert runs[0] != runs[2]
 
 
+def test_a_broken_last_pass_visits_no_row_twice_within_a_pass():
+    seen = []
+    history = train(Place(), seen, plan=schedule(min_epoch_steps=4, whole_passes=False))
+    assert (history["epochs"], history["steps"]) == (5, 20)
+    for epoch in range(5):
+        steps = [rows for rows, _ in seen[4 * epoch : 4 * epoch + 4]]
+        assert len({row for rows in steps[:3] for row in rows}) == 18
+        assert len(set(steps[3])) == 6
+
+
 def test_max_steps_shortens_the_epoch_or_their_number():
     assert schedule(min_epoch_steps=4).steps(20) == (6, 2, 6, 5)
     assert schedule(min_epoch_steps=4, max_steps=4).steps(20) == (6, 2, 4, 1)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,22 @@ from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable
 
 BoolArray = NDArray[np.bool_]
+# Arrays of a packed case: "mined/SCREEN/PRESET OF THE MINER".
+_MINED = "mined/"
+
+
+class Mining(NamedTuple):
+    """How skips are mined.
+
+    Attributes
+    ----------
+    screen : {"purity", "paper"}
+    miner : str
+        A preset of :class:`tabsoda.MinerSettings`.
+    """
+
+    screen: str = "purity"
+    miner: str = "default"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,14 +50,14 @@ class SurveyCase:
         With all answers; cells are hidden later.
     followers : ndarray of bool, shape (n_columns, n_columns)
         True at (gate, follower).
-    mined : ndarray of bool, shape (n_rows, n_columns), or None
+    mined : mapping of Mining to ndarray of bool, shape (n_rows, n_columns)
         Skips mined before anything was hidden, for methods that work from mined skips.
     """
 
     name: str
     table: CodedTable
     followers: BoolArray
-    mined: BoolArray | None = None
+    mined: Mapping[Mining, BoolArray] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -48,9 +66,9 @@ class SurveyCase:
         table: CodedTable,
         *,
         followers: BoolArray | None = None,
-        mine: bool = False,
+        mine: Iterable[Mining] = (),
     ) -> SurveyCase:
-        """Find the gates of a table and, if requested, mine its skips.
+        """Find the gates of a table and mine its skips, once for each way asked for.
 
         Parameters
         ----------
@@ -58,11 +76,12 @@ class SurveyCase:
         table : CodedTable
         followers : ndarray of bool, shape (n_columns, n_columns), optional
             From rules if given; derived from the skip states otherwise.
-        mine : bool
+        mine : iterable of Mining
         """
         if followers is None:
             followers = find_followers(table)
-        return cls(name, table, followers, mined_skips(table) if mine else None)
+        mined = {mining: mined_skips(table, mining) for mining in mine}
+        return cls(name, table, followers, mined)
 
     @property
     def fingerprint(self) -> str:
@@ -75,11 +94,13 @@ class SurveyCase:
         return digest.hexdigest()[:16]
 
 
-def mined_skips(table: CodedTable) -> BoolArray:
+def mined_skips(table: CodedTable, mining: Mining) -> BoolArray:
     """Mine the skips of a table as if none were known, shape (n_rows, n_columns)."""
     from tabsoda.skips.miner import SkipMiner
+    from tabsoda.skips.settings import MinerSettings
 
-    return SkipMiner().mine(without_skips(table)).states.skipped
+    miner = SkipMiner(MinerSettings.preset(mining.miner), screen=mining.screen)
+    return miner.mine(without_skips(table)).states.skipped
 
 
 def save_case(case: SurveyCase, path: Path) -> None:
@@ -100,8 +121,7 @@ def save_case(case: SurveyCase, path: Path) -> None:
         "reasons": case.table.states.reasons,
         "followers": case.followers,
     }
-    if case.mined is not None:
-        arrays["mined"] = case.mined
+    arrays |= {_MINED + "/".join(mining): mask for mining, mask in case.mined.items()}
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
@@ -132,7 +152,11 @@ def load_case(path: Path) -> SurveyCase:
             str(file["name"]),
             CodedTable(columns, file["values"], states),
             file["followers"],
-            file["mined"] if "mined" in file.files else None,
+            {
+                Mining(*name.removeprefix(_MINED).split("/")): file[name]
+                for name in file.files
+                if name.startswith(_MINED)
+            },
         )
 
 

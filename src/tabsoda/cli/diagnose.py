@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 # MissForest takes several times as long as all others together; --methods adds it.
-_METHODS = "mode,boosting,tabsoda"
+_METHODS = ("mode", "boosting")
 
 
 def diagnose(
@@ -38,10 +38,10 @@ def diagnose(
     rules: Path | None = None,
     skip_mask: Path | None = None,
     share: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.1,
-    methods: str = _METHODS,
+    methods: str | None = None,
     rows: Annotated[int, WHOLE, Parameter(validator=Number(gte=10))] = 5000,
     seed: Annotated[int, WHOLE] = 0,
-    quality: Literal["fast", "balanced", "best", "tiny"] = "balanced",
+    quality: Literal["fast", "balanced", "best", "tiny"] | None = None,
     preset: Literal["small", "path", "nsduh"] | None = None,
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     device: str = "auto",
@@ -72,19 +72,21 @@ def diagnose(
     share
         Share of the answers to hide.
     methods
-        Names separated by commas, such as mode,boosting,missforest,mice,tabsoda; mode, the
-        overall distribution of answers, is always included.
+        Names separated by commas, such as mode,boosting,missforest,mice,default-engine; mode, the
+        overall distribution of answers, is always included. tabsoda is the method of the paper.
+        [default: mode,boosting,default-engine; with --preset tabsoda instead of default-engine]
     rows
         Use at most this many respondents, sampled from the file.
     seed
         The same seed hides the same answers.
     quality
-        How much time tabsoda spends: fast, balanced or best; tiny is for tests and first tries,
-        and its estimates are poor.
+        How much time the default engine spends: fast, balanced or best; tiny is for tests and
+        first tries, and its estimates are poor. [default: balanced]
     preset
-        Use the engine of the paper for tabsoda: small, path or nsduh.
+        Compare the method of the paper, with these settings: small, path or nsduh.
     changes
-        Change one setting of tabsoda, such as training.max_steps=500; may be repeated.
+        Change one setting of the default engine, or with --preset of the paper's, such as
+        training.max_steps=500; may be repeated.
     device
         auto, cpu or cuda.
     output_folder
@@ -121,21 +123,46 @@ def diagnose(
 
 
 def _methods(
-    names: str, quality: str, preset: str | None, changes: tuple[str, ...], device: str
+    names: str | None,
+    quality: str | None,
+    preset: str | None,
+    changes: tuple[str, ...],
+    device: str,
 ) -> dict[str, ImputationMethod]:
-    """Build the methods, the mode first: the others are compared with it."""
+    """Build the methods, the mode first: the others are compared with it.
+
+    Raises if no method listed uses an option that was given.
+    """
     from tabsoda.bench.methods.registry import method
     from tabsoda.cli.impute_settings import parse_settings
     from tabsoda.engines import settings_for
 
-    listed = [name.strip() for name in names.split(",") if name.strip()]
-    ordered = dict.fromkeys(["mode", *listed])
-    settings = parse_settings(changes, settings_for(preset or quality, 1, 1))
-    ours = {"quality": quality, "preset": preset, "settings": settings, "device": device}
-    of_paper = {"settings": settings if preset else None, "device": device}
-    of_paper |= {"preset": preset} if preset else {}
-    options = {"tabsoda": ours, "tabsoda-skip": ours, "tabsoda-n": of_paper}
-    return {name: method(name, **options.get(name, {})) for name in ordered}
+    ours = "tabsoda" if preset else "default-engine"
+    listed = [*_METHODS, ours] if names is None else [n.strip() for n in names.split(",")]
+    ordered = dict.fromkeys(["mode", *filter(None, listed)])
+    for option, given, engine in (
+        ("--quality", quality, "default-engine"),
+        ("--preset", preset, "tabsoda"),
+        ("--set", changes, ours),
+    ):
+        if given and not any(name.startswith(engine) for name in ordered):
+            raise InputError(
+                f"No method in --methods uses {option}",
+                found=", ".join(ordered),
+                next_step=f"Add {engine}, or leave out {option}",
+            )
+    settings = parse_settings(changes, settings_for(preset or quality or "balanced", 1, 1))
+    options: dict[str, dict[str, Any]] = {
+        "tabsoda": {"preset": preset} if preset else {},
+        "default-engine": {"quality": quality} if quality else {},
+    }
+    options[ours] |= {"settings": settings}
+
+    def chosen(name: str) -> dict[str, Any]:
+        engine = next((one for one in options if name.startswith(one)), None)
+        return {} if engine is None else options[engine] | {"device": device}
+
+    return {name: method(name, **chosen(name)) for name in ordered}
 
 
 def _outputs(folder: Path, inputs: list[Path], *, force: bool) -> list[Path]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tabsoda.bench.studies.study import Study
     from tabsoda.bench.tables.table_formats import Table
 
-_QUICK = "mode,boosting,tabsoda"
+_QUICK = "mode,boosting,default-engine"
 _FAILURES_SHOWN = 5
 
 
@@ -73,8 +73,10 @@ def evaluate(
         A study file (TOML) that describes the whole grid; of the options below, only --methods,
         --engine and --jobs are used with it.
     methods
-        Names separated by commas, or all [default: mode,boosting,tabsoda]. With --study: run only
-        these. package.module:factory adds a method of your own.
+        Names separated by commas, or all [default: mode,boosting,default-engine].
+        tabsoda, tabsoda-skip and tabsoda-n are the paper's, default-engine and
+        default-engine-skip this package's default. With --study: run only these.
+        package.module:factory adds a method of your own.
     mechanisms
         Missingness mechanisms by which cells are hidden: mcar, mar, mnar.
     replications

@@ -29,6 +29,8 @@ def impute(
     rules: Path | None = None,
     skip_mask: Path | None = None,
     mine: Annotated[bool, Parameter(negative="")] = False,
+    screen: Literal["purity", "paper"] | None = None,
+    miner: str | None = None,
     accept_all: Annotated[bool, Parameter(negative="")] = False,
     gate_policy: Literal["follow", "keep"] | None = None,
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -76,8 +78,14 @@ def impute(
         A mask (Parquet or CSV) that says which cells are skips. With --rules, a cell is a skip
         if either says so.
     mine
-        Mine the routing rules first (TabSODA+SKIP). Mined rules are unreviewed, so --accept-all
-        is required.
+        Mine the routing rules first. Mined rules are unreviewed, so --accept-all is required.
+        With --preset, --screen paper and --gate-policy keep this is TabSODA+SKIP of the paper.
+    screen
+        With --mine: how candidate rules are screened, by their purity or as in the paper.
+        [default: purity]
+    miner
+        With --mine: settings of the miner: default, path, nsduh-50, nsduh-100, nsduh-200,
+        small-survey. [default: default]
     accept_all
         Use rules that nobody has reviewed; the manifest lists them. Without this option,
         unreviewed rules end the run with exit code 3.
@@ -137,6 +145,8 @@ def impute(
         rules=rules,
         model=model,
         mine=mine,
+        screen=screen,
+        miner=miner,
         accept_all=accept_all,
         bits=bits,
         interactions=interaction,

@@ -46,6 +46,8 @@ class ImputerOptions:
     model : Path or None
         The folder of a fitted model.
     mine, accept_all, bits : bool
+    screen, miner : str or None
+        How rules are mined.
     interactions : tuple of str
         Terms such as ``AGE:SEX``.
     straight_lines, ignore_design : bool
@@ -61,6 +63,8 @@ class ImputerOptions:
     rules: Path | None
     model: Path | None
     mine: bool
+    screen: str | None
+    miner: str | None
     accept_all: bool
     bits: bool
     interactions: tuple[str, ...]
@@ -87,6 +91,8 @@ class ImputerOptions:
             "preset": self.preset is not None,
             "set": bool(self.changes),
             "mine": self.mine,
+            "screen": self.screen is not None,
+            "miner": self.miner is not None,
             "bits": self.bits,
             "interaction": bool(self.interactions),
             "straight-lines": self.straight_lines,
@@ -115,6 +121,12 @@ class ImputerOptions:
                 f"The option --{terms[0]} does not apply to the engine of the paper",
                 next_step=f"Leave out --{terms[0]}, or leave out --preset",
             )
+        for name in ("screen", "miner"):
+            if name in given and not self.mine:
+                raise InputError(
+                    f"The option --{name} is for mining, but --mine is not given",
+                    next_step=f"Add --mine, or leave out --{name}",
+                )
         if self.mine and (self.rules is not None or has_mask):
             raise InputError(
                 "The option --mine cannot be combined with --rules or --skip-mask",
@@ -165,6 +177,8 @@ class ImputerOptions:
             settings=settings,
             description=self.survey,
             skips="mine" if self.mine else "given",
+            screen=self.screen,
+            miner=self.miner,
             rules=self.rules,
             accept_unreviewed=self.accept_all,
             gate_policy=self.gate_policy or "follow",

@@ -135,6 +135,7 @@ def mine(
 
 def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[str, Any]:
     from tabsoda.skips.forward import was_asked
+    from tabsoda.skips.rules import count_conditions
 
     # Counted as in tabsoda check: refusals and "don't know" are not blank.
     blank = ~was_asked(source.states)
@@ -147,6 +148,8 @@ def _summary(rules: RuleSet, source: Survey, found: NDArray[np.bool_]) -> dict[s
         "partly_blank": int(partly_blank.sum()),
         "mined": len(rules.targets),
         "n_rules": len(rules),
+        # As the paper counts its rules.
+        "n_conditions": count_conditions(rules),
         "n_rules_with_rivals": sum(bool(rule.rivals) for rule in rules),
         "blank_cells": int(blank.sum()),
         "skipped_cells": int(found.sum()),
@@ -211,8 +214,10 @@ def _opening(result: Mapping[str, Any]) -> Iterator[str]:
         f"{result['source']}: {result['rows']:,} respondents, {result['variables']:,} questions,"
         f" {result['partly_blank']:,} of them blank for some respondents and answered by others."
     )
+    different = "condition" if result["n_conditions"] == 1 else "different conditions"
     yield (
-        f"Rules found: {result['n_rules']:,}. Questions they skip: {result['mined']:,}."
+        f"Rules found: {result['n_rules']:,}, with {result['n_conditions']:,} {different}."
+        f" Questions they skip: {result['mined']:,}."
         f" Blank cells they explain: {result['skipped_cells']:,} of {result['blank_cells']:,}."
     )
     if result["skipped_by_code"]:
@@ -246,4 +251,5 @@ def _comparison(result: Mapping[str, Any]) -> list[str]:
         numbers = ["-" if side[name] is None else f"{side[name]:.4f}" for side in sides]
         rows.append([{"f1": "F1", "fpr": "FPR"}.get(name, name), *numbers])
     counts = f"variables {result['variables']}, mined {result['mined']}, rules {result['n_rules']}"
+    counts += f", conditions {result['n_conditions']}"
     return [f"Against the reference: {counts}", *columns(rows), ""]

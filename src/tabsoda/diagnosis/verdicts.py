@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from tabsoda.bench.held_out import clearly_lower
 
-OURS = "tabsoda"
+# The method that a verdict is on, the first that ran.
+OURS = ("default-engine", "tabsoda")
 # Minimum number of hidden answers for a verdict.
 FEWEST_CELLS = 20
 _NAMED = 6
@@ -31,9 +32,9 @@ ADVICE = {
 def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, Any]:
     """Judge one question.
 
-    The verdict is on TabSODA, or on the last method if it is not included. It is clearly better
-    than another where the 95 % interval of the mean difference over the hidden cells is below
-    zero.
+    The verdict is on the default engine, else on TabSODA, else on the last method. It is clearly
+    better than another where the 95 % interval of the mean difference over the hidden cells is
+    below zero.
 
     Parameters
     ----------
@@ -50,12 +51,12 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
     Examples
     --------
     >>> wrong = np.ones(50)
-    >>> judge({"mode": wrong, "tabsoda": wrong * 0}, "mode")["verdict"]
+    >>> judge({"mode": wrong, "default-engine": wrong * 0}, "mode")["verdict"]
     'good'
-    >>> judge({"mode": wrong, "tabsoda": wrong}, "mode")["verdict"]
+    >>> judge({"mode": wrong, "default-engine": wrong}, "mode")["verdict"]
     'no better'
     """
-    judged = OURS if OURS in per_cell else list(per_cell)[-1]
+    judged = _judged(list(per_cell))
     ours, theirs = per_cell[judged], per_cell[reference]
     if ours.size < FEWEST_CELLS:
         return {"verdict": "too few", "advice": ADVICE["too few"], "best": None}
@@ -75,7 +76,7 @@ def judge(per_cell: Mapping[str, NDArray[np.float64]], reference: str) -> dict[s
 
 def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[str]) -> list[str]:
     """Summarise the verdicts in a few sentences."""
-    judged = OURS if OURS in methods else methods[-1]
+    judged = _judged(methods)
     by_verdict: dict[str, list[str]] = {}
     for one in variables:
         by_verdict.setdefault(one["verdict"], []).append(one["name"])
@@ -112,6 +113,11 @@ def summarise_verdicts(variables: Sequence[dict[str, Any]], methods: Sequence[st
     if unsaid:
         sentences.append(f"For {_questions(unsaid)} too few answers could be hidden to judge.")
     return sentences
+
+
+def _judged(methods: Sequence[str]) -> str:
+    """Return the method that a verdict is on."""
+    return next((name for name in OURS if name in methods), methods[-1])
 
 
 def _questions(count: int) -> str:

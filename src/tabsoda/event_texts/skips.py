@@ -35,7 +35,9 @@ SKIPS: dict[str, EventText] = {
         "[, {redundant} as redundant][, {false_positives} by the false-positive cap]"
         "[, {false_negatives} by the false-negative cap]",
     ),
-    "duplicate_rules_collapsed": EventText("skips", "duplicate rules merged", "{rules:rule/rules}"),
+    "duplicate_rules_collapsed": EventText(
+        "skips", "duplicate rules merged", "{rules:rule/rules}, screen {screen}"
+    ),
     "other_gates_fit_as_well": EventText(
         "skips", "other gates fit as well", "{chosen} chosen rather than {others}"
     ),

@@ -60,6 +60,7 @@ class ImputerState:
     routes : RouteModels or None
     interactions : bool or list of str
     design : DesignPredictors or None
+    screen, miner : str or None
     """
 
     schema: Schema | None
@@ -72,6 +73,8 @@ class ImputerState:
     routes: RouteModels | None = None
     interactions: Interactions = True
     design: DesignPredictors | None = None
+    screen: str | None = None
+    miner: str | None = None
 
     @classmethod
     def of(cls, imputer: TabSODAImputer) -> ImputerState:
@@ -88,6 +91,8 @@ class ImputerState:
             imputer.routes_,
             term_texts(imputer.interactions),
             imputer.design_,
+            imputer.screen,
+            imputer.miner,
         )
 
     def parameters(self, engine: Engine) -> dict[str, Any]:
@@ -98,6 +103,8 @@ class ImputerState:
             "settings": engine.settings.to_dict(),
             "description": self.schema,
             "skips": self.skips,
+            "screen": self.screen,
+            "miner": self.miner,
             "rules": self.rules if self.skips == "given" else None,
             # The rules were accepted when the model was fitted.
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
@@ -127,6 +134,8 @@ class ImputerState:
             "n_features": self.n_features,
             "n_imputations": int(self.n_imputations),
             "skips": self.skips,
+            "screen": self.screen,
+            "miner": self.miner,
             "gate_policy": self.gate_policy,
             "interactions": self.interactions,
             "design": None if self.design is None else self.design.to_dict(),
@@ -158,6 +167,9 @@ class ImputerState:
                 term_texts(content.get("interactions", True)),
                 # Models saved before the design was modelled did not see it.
                 DesignPredictors.from_dict(content["design"]) if content.get("design") else None,
+                # Models saved before these parameters existed used the default screen.
+                content.get("screen"),
+                content.get("miner"),
             )
         except InputError:
             raise

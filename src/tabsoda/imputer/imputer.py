@@ -26,7 +26,13 @@ from tabsoda.events import EventLog
 from tabsoda.imputer.design_predictors import DesignPredictors, without_design
 from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
 from tabsoda.imputer.input import read_input, unmasked
-from tabsoda.imputer.parameters import check_parameters, check_terms, checked_seed, read_rules
+from tabsoda.imputer.parameters import (
+    check_parameters,
+    check_terms,
+    checked_seed,
+    mined_survey,
+    read_rules,
+)
 from tabsoda.imputer.run_identity import run_record
 from tabsoda.imputer.sklearn_interface import SklearnImputer
 from tabsoda.progress import Progress
@@ -38,7 +44,6 @@ from tabsoda.skips.review_policy import (
     ACCEPTED,
     FROM_MODEL,
     apply_rules,
-    mine_and_apply,
 )
 from tabsoda.survey import Survey
 
@@ -46,9 +51,9 @@ from tabsoda.survey import Survey
 class TabSODAImputer(SklearnImputer):
     """Imputes missing answers of a survey, and leaves skipped questions alone.
 
-    The paper's variants: TabSODA is a skip mask (or skip codes, or rules) with any preset;
-    TabSODA+SKIP is ``skips="mine"``; TabSODA-N is a preset of the paper with
-    ``settings={"encoding": {"ordinal": "bits"}}``.
+    The paper's variants, each with ``preset="path"`` or ``"nsduh"`` and ``gate_policy="keep"``:
+    TabSODA is a skip mask (or skip codes, or rules); TabSODA+SKIP is ``skips="mine"`` with
+    ``screen="paper"``; TabSODA-N is ``settings={"encoding": {"ordinal": "bits"}}``.
 
     Parameters
     ----------
@@ -67,6 +72,10 @@ class TabSODAImputer(SklearnImputer):
         array are continuous.
     skips : {"given", "mine"}
         Use the skips given by codes, mask or rules; or mine the rules first.
+    screen : {"purity", "paper"}, optional
+        How mined rules are screened (:class:`tabsoda.SkipMiner`); ``"purity"`` if not given.
+    miner : str, optional
+        A preset of the miner's settings (:class:`tabsoda.MinerSettings`), such as ``"nsduh-200"``.
     rules : RuleSet or path, optional
         Routing rules to apply, also to new rows, or their file. Unreviewed rules are refused.
     accept_unreviewed : bool
@@ -138,6 +147,8 @@ class TabSODAImputer(SklearnImputer):
         settings: dict[str, dict[str, Any]] | None = None,
         description: Any = None,
         skips: str = "given",
+        screen: str | None = None,
+        miner: str | None = None,
         rules: Any = None,
         accept_unreviewed: bool = False,
         gate_policy: str = "follow",
@@ -152,6 +163,8 @@ class TabSODAImputer(SklearnImputer):
         self.settings = settings
         self.description = description
         self.skips = skips
+        self.screen = screen
+        self.miner = miner
         self.rules = rules
         self.accept_unreviewed = accept_unreviewed
         self.gate_policy = gate_policy
@@ -383,7 +396,7 @@ class TabSODAImputer(SklearnImputer):
     def _under_rules(self, survey: Survey, rules: Any, progress: Progress | None) -> Survey:
         """Apply rules before a fit, or mine them."""
         if self.skips == "mine":
-            return survey if survey.rules is not None else mine_and_apply(survey, progress)
+            return mined_survey(survey, self.screen, self.miner, progress)
         return survey if rules is None else apply_rules(survey, rules)
 
     def _under_own_rules(self, survey: Survey) -> Survey:

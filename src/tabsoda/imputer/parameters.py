@@ -10,13 +10,19 @@ import numpy as np
 
 from tabsoda.engine.interactions import Interactions, forced_questions
 from tabsoda.errors import InputError
+from tabsoda.progress import Progress
 from tabsoda.routing.policy import check_policy
-from tabsoda.skips.review_policy import require_review
+from tabsoda.skips.miner import SkipMiner
+from tabsoda.skips.review_policy import mine_and_apply, require_review
 from tabsoda.skips.rule_set import RuleSet
+from tabsoda.skips.settings import MinerSettings
 from tabsoda.survey import InputFile, Survey
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
+
+
+_SCREEN, _MINER = "purity", "default"
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,48 @@ def check_parameters(imputer: TabSODAImputer) -> GivenRules:
             "The parameter skips='mine' cannot be combined with rules",
             next_step="Leave out skips='mine', or leave out rules",
         )
+    check_mining(imputer)
     return read_rules(imputer.rules, accepted=imputer.accept_unreviewed)
+
+
+def check_mining(imputer: TabSODAImputer) -> None:
+    """Raise if the screen or the miner's preset is unknown, or nothing is mined."""
+    for name in ("screen", "miner"):
+        if getattr(imputer, name) is not None and imputer.skips != "mine":
+            raise InputError(
+                f"The parameter {name} is for mining, but skips are not mined",
+                found=f"{name}={getattr(imputer, name)!r} with skips={imputer.skips!r}",
+                next_step=f"Add skips='mine', or leave out {name}",
+            )
+    SkipMiner(MinerSettings.preset(imputer.miner or _MINER), screen=imputer.screen or _SCREEN)
+
+
+def mined_survey(
+    survey: Survey, screen: str | None, miner: str | None, progress: Progress | None
+) -> Survey:
+    """Return the survey under mined rules; one that has rules already keeps them.
+
+    Raises if these rules were mined in another way than the parameters say.
+    """
+    if survey.rules is None:
+        return mine_and_apply(survey, miner or _MINER, screen=screen or _SCREEN, progress=progress)
+    origin = survey.rules.provenance
+    if screen not in (None, origin.screen):
+        raise InputError(
+            "The survey's rules were found by another screen than the parameter screen says",
+            found=repr(origin.screen),
+            expected=repr(screen),
+            next_step="Give the survey without rules, or leave out screen",
+        )
+    if miner is not None and MinerSettings.preset(miner).to_dict()[origin.screen] != (
+        origin.settings
+    ):
+        raise InputError(
+            "The survey's rules were mined with other settings than the parameter miner says",
+            expected=repr(miner),
+            next_step="Give the survey without rules, or leave out miner",
+        )
+    return survey
 
 
 def check_terms(interactions: Interactions, survey: Survey) -> None:

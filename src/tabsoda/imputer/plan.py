@@ -99,17 +99,18 @@ def plan_imputation(imputer: TabSODAImputer, survey: Survey, m: int) -> Imputati
 
 def _cost(imputer: TabSODAImputer, survey: Survey, m: int, *, follows: bool) -> Cost:
     from tabsoda.cost.estimate import estimate_cost
-    from tabsoda.engines import plan_work
+    from tabsoda.engines import plan_work, precision_of
     from tabsoda.torch_runtime.devices import matrix_precision, resolve_device
 
     table = survey.table
     device = resolve_device(imputer.device)
+    settings = imputer.settings_for(*table.shape)
     plan, threads = plan_work(
         table,
-        imputer.settings_for(*table.shape),
+        settings,
         m,
         device,
         fits=not hasattr(imputer, "engine_"),
         follows=follows,
     )
-    return estimate_cost(plan, threads, device, matrix_precision(device))
+    return estimate_cost(plan, threads, device, matrix_precision(device, precision_of(settings)))

@@ -54,6 +54,8 @@ def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
         "preset": imputer.preset,
         "settings": imputer.settings or {},
         "skips": imputer.skips,
+        "screen": imputer.screen,
+        "miner": imputer.miner,
         "interactions": term_texts(imputer.interactions),
         "use_design": bool(imputer.use_design),
     }

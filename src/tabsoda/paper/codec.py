@@ -216,18 +216,6 @@ class TableCodec:
         uniforms = torch.as_tensor(_to_numpy(latents))
         return truncated_normal_draw(torch.from_numpy(levels), cutpoints, uniforms).numpy()
 
-    def initial_fill(self, encoded: Encoded, visible: Mask, applicable: Mask) -> Encoded:
-        """Complete an encoded table: Algorithm 1, line 4.
-
-        Parameters
-        ----------
-        encoded : ndarray of float32, shape (n, p)
-        visible, applicable : ndarray of bool, shape (n, d)
-            Visible cells are kept, other applicable ones get ``fill``, skipped ones 0.
-        """
-        filled = np.where(self.layout.widen(visible), encoded, self.fill)
-        return np.where(self.layout.widen(applicable), filled, np.float32(0.0))
-
     def decode_point(
         self,
         encoded: Encoded | torch.Tensor,

@@ -29,11 +29,16 @@ class Sampler:
     ----------
     model : Model
     events : EventLog
+    round_number : int
+        The EM round whose noise is used: after the fit the last one, so that the imputations of
+        the fitted table are those of its last E-step.
     """
 
-    def __init__(self, model: Model, events: EventLog) -> None:
+    def __init__(self, model: Model, events: EventLog, round_number: int = 0) -> None:
         self.model = model
-        self._denoiser = sampling_copy(model.denoiser, matrix_precision(model.device))
+        self._round = round_number
+        precision = matrix_precision(model.device, model.settings.training.precision)
+        self._denoiser = sampling_copy(model.denoiser, precision)
         self._process = ReverseProcess(
             self._denoiser,
             model.settings.sampler,
@@ -41,8 +46,9 @@ class Sampler:
             events=events,
         )
 
-    def refresh(self) -> None:
-        """Copy the model's current weights, in place."""
+    def start_round(self, round_number: int) -> None:
+        """Copy the model's current weights, in place, and use the noise of a round."""
+        self._round = round_number
         self._denoiser.load_state_dict(self.model.denoiser.state_dict())
 
     def draw(
@@ -96,7 +102,11 @@ class Sampler:
         return decoded("mode"), decoded("median")
 
     def _key(self, chain: int) -> int:
-        return chain_key(self.model.seed, chain)
+        return chain_key(self.model.seed, chain, self._noise_round)
+
+    @property
+    def _noise_round(self) -> int | None:
+        return self._round if self.model.settings.sampler.fresh_noise else None
 
     def _mean_of_chains(self, rows: SampledRows) -> torch.Tensor:
         chains = self.model.settings.sampler.chains
@@ -109,6 +119,8 @@ class Sampler:
     def _one_pass(self, rows: SampledRows) -> torch.Tensor:
         noise_max = self.model.settings.sampler.noise_max
         key = stream_key(self.model.seed, "one pass")
+        if self._noise_round is not None:
+            key = stream_key(key, "round", self._noise_round)
         state = start_state(rows, key, noise_max, self._process.form)
         level = torch.full((1,), noise_max, device=state.device)
         return self._denoiser(state, level, rows.visible, ~rows.applicable)

@@ -96,7 +96,7 @@ def run_em(
         training = m_step(model, data, targets, number, events, part)
         trained = time.perf_counter()
         sampler = sampler or Sampler(model, events)
-        sampler.refresh()
+        sampler.start_round(number)
         part = _round_part(progress, number, rounds, "imputing", _TRAINING_SHARE, 1.0)
         rows, expected = sampler.expect(data, part)
         completed, change = _complete(model, data, targets.encoded, rows, expected)

@@ -225,6 +225,11 @@ class PaperEngine:
         with worker_threads(threads.network), enough_memory():
             yield
 
+    def _sampler(self) -> Sampler:
+        """Return a sampler with the noise of the last EM round."""
+        rounds = self.history[-1]["round"] if self.history else 0
+        return Sampler(self.model, self.events, rounds)
+
     def _working(self, table: CodedTable, keys: NDArray[np.int64] | None) -> WorkingTable:
         if keys is None:
             keys = row_keys(table.values, table.states.states)
@@ -241,7 +246,7 @@ class PaperEngine:
         keep: Keep,
     ) -> ImputedCells:
         """Estimate and draw the cells at these rows and positions."""
-        sampler = Sampler(self.model, self.events)
+        sampler = self._sampler()
         incomplete = data.incomplete_rows()
         where = np.full(data.n_rows, -1)
         where[incomplete.cpu().numpy()] = np.arange(incomplete.numel())
@@ -303,7 +308,7 @@ class PaperEngine:
             return values
         with self._computing(table):
             data = self._working(table, keys)
-            drawn = Sampler(self.model, self.events).draw_values(data, number)
+            drawn = self._sampler().draw_values(data, number)
         decoded = np.full(table.shape, np.nan)
         decoded[data.incomplete_rows().cpu().numpy()] = drawn
         known = ~np.isnan(decoded[rows, positions])
@@ -336,7 +341,7 @@ class PaperEngine:
             incomplete = data.incomplete_rows().cpu().numpy()
             if not incomplete.size:
                 return {}
-            _, expected = Sampler(model, self.events).expect(data)
+            _, expected = self._sampler().expect(data)
             probabilities = codec.level_probabilities(
                 expected, model.temperatures, cutpoints=model.cutpoints().detach()
             )

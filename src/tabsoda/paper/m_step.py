@@ -88,6 +88,7 @@ def train_denoiser(
         diverged=lambda what: diverged(model, what),
         watch=watch if model.settings.training.monitor == "held_out" else None,
         fused_loss_of=fused_loss_of if compiles else None,
+        precision=model.settings.training.precision,
         progress=progress,
     )
 
@@ -99,6 +100,7 @@ def training_schedule(settings: TrainingSettings) -> TrainingSchedule:
         max_epochs=settings.max_epochs,
         max_steps=settings.max_steps,
         min_epoch_steps=settings.min_epoch_steps,
+        whole_passes=settings.whole_passes,
         learning_rate=settings.learning_rate,
         average_decay=settings.average_decay,
         patience=settings.patience,

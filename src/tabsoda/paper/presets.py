@@ -11,7 +11,13 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "path": {
         "encoding": {"shared_cutpoints": True, "standardizer_refresh": "each_round"},
         "loss": {"reduction": "sum"},
-        "training": {"conditioning": "noisy"},
+        "training": {
+            "conditioning": "noisy",
+            # PATH has 32,320 rows, 8 batches: 8,000 steps a round, also on smaller files.
+            "min_epoch_steps": 8,
+            "whole_passes": False,
+            "precision": "float32",
+        },
         "sampler": {
             "inner_decode": "mode",
             "refresh_cycles": 4,
@@ -26,6 +32,10 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "loss": {"reduction": "sum"},
         "training": {
             "conditioning": "noisy",
+            # NSDUH has 58,034 rows, 15 batches: 15,000 steps a round, also on smaller files.
+            "min_epoch_steps": 15,
+            "whole_passes": False,
+            "precision": "float32",
             "learning_rate": 5e-5,
             "calibration_learning_rate": 5e-4,
         },

@@ -112,6 +112,9 @@ class TrainingSettings(SettingGroup):
         "an epoch has at least this many steps: small tables are passed over several times",
         low=1,
     )
+    whole_passes: bool = setting(
+        True, "such an epoch ends with a whole pass; false: it has exactly min_epoch_steps"
+    )
     max_steps: int | None = setting(None, "optimiser steps per round, at most", low=1)
     patience: int = setting(
         100, "epochs without improvement before a round's training stops", low=1
@@ -148,6 +151,11 @@ class TrainingSettings(SettingGroup):
         low=0,
     )
     warm_start: bool = setting(True, "a round starts from the last round's weights")
+    precision: str = setting(
+        "auto",
+        "on a GPU: float32; auto: bfloat16 for the network where the GPU is fast at it",
+        choices=("auto", "float32"),
+    )
 
 
 @dataclass(frozen=True)
@@ -175,6 +183,7 @@ class SamplerSettings(SettingGroup):
         "into the table as it is (DiffPuter)",
         choices=("interval", "mode", "none"),
     )
+    fresh_noise: bool = setting(True, "the chains of every EM round have noise of their own")
     block_rows: int = setting(4096, "rows sampled at a time; changes memory, not results", low=1)
 
 

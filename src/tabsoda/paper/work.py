@@ -135,7 +135,8 @@ def training_steps(settings: PaperSettings, n_rows: int) -> int:
     """
     training = settings.training
     steps_per_pass = math.ceil(n_rows / training.batch_size)
-    steps = (
-        training.max_epochs * steps_per_pass * math.ceil(training.min_epoch_steps / steps_per_pass)
-    )
+    epoch = max(steps_per_pass, training.min_epoch_steps)
+    if training.whole_passes:
+        epoch = math.ceil(epoch / steps_per_pass) * steps_per_pass
+    steps = training.max_epochs * epoch
     return steps if training.max_steps is None else min(steps, training.max_steps)

@@ -140,6 +140,8 @@ def _whole(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.nan_to_num(values).clip(0, 2**31).astype(np.int64)
 
 
-def chain_key(seed: int, chain: int) -> int:
-    """Return the key of one reverse process; the same in every round, for new rows too."""
-    return stream_key(seed, "chain", chain)
+def chain_key(seed: int, chain: int, round_number: int | None) -> int:
+    """Return the key of one reverse process of an EM round; None: the same in every round."""
+    if round_number is None:
+        return stream_key(seed, "chain", chain)
+    return stream_key(seed, "chain", chain, "round", round_number)

@@ -154,11 +154,26 @@ def apply_rules(survey: Survey, rules: RuleSet, how: str = ACCEPTED) -> Survey:
     return replace(survey.with_states(states), rules=rules, known_skips=known)
 
 
-def mine_and_apply(survey: Survey, progress: Progress | None = None) -> Survey:
-    """Mine the rules of a survey and apply them; events record that they are unreviewed."""
+def mine_and_apply(
+    survey: Survey,
+    miner: str = "default",
+    *,
+    screen: str = "purity",
+    progress: Progress | None = None,
+) -> Survey:
+    """Mine the rules of a survey and apply them; events record that they are unreviewed.
+
+    Parameters
+    ----------
+    survey : Survey
+    miner : str
+        A preset of the miner's settings.
+    screen : {"purity", "paper"}
+    progress : callable, optional
+    """
     from tabsoda.skips.mining import mine_rules
 
     survey = survey.with_own_events()
-    rules = mine_rules(survey, events=survey.events, progress=progress)
-    survey.events.add("rules_mined", rules=len(rules))
+    rules = mine_rules(survey, miner, screen=screen, events=survey.events, progress=progress)
+    survey.events.add("rules_mined", rules=len(rules), screen=screen)
     return apply_rules(survey, rules)

@@ -285,6 +285,21 @@ def gates_of(any_of: Iterable[Iterable[Condition]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(condition.column for path in any_of for condition in path))
 
 
+def count_conditions(rules: Iterable[SkipRule]) -> int:
+    """Count rules as the paper does: a condition is one rule, however many questions it skips.
+
+    The order of conditions and of alternatives does not matter.
+
+    Examples
+    --------
+    >>> never = (Condition("smokes", (2,)),)
+    >>> rules = [SkipRule("r1", "per_day", (never,)), SkipRule("r2", "brand", (never,))]
+    >>> count_conditions(rules)
+    1
+    """
+    return len({frozenset(frozenset(path) for path in rule.any_of) for rule in rules})
+
+
 def targets_of(rules: Iterable[SkipRule]) -> tuple[str, ...]:
     """Return the questions that rules skip, each once, in the order of the rules."""
     return tuple(dict.fromkeys(rule.target for rule in rules))

@@ -46,10 +46,15 @@ def resolve_device(device: str = "auto", events: EventLog | None = None) -> torc
 
 
 def matrix_precision(device: torch.device, precision: str = "auto") -> torch.dtype:
-    """Return the dtype of matrix products: bfloat16 if the device is fast at it."""
+    """Return the dtype of matrix products.
+
+    Parameters
+    ----------
+    device : torch.device
+    precision : {"auto", "float32"}
+        ``"auto"``: bfloat16 if the device is fast at it.
+    """
     if precision == "float32":
         return torch.float32
-    if precision == "bfloat16":
-        return torch.bfloat16
     fast = device.type == "cuda" and torch.cuda.get_device_capability(device)[0] >= 8
     return torch.bfloat16 if fast else torch.float32

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from tabsoda.events import EventLog
+from tabsoda.torch_runtime.devices import matrix_precision
 from tabsoda.torch_runtime.layers import SeededDropout
 from tabsoda.torch_runtime.processes import Processes
 
@@ -44,6 +45,8 @@ class OptimizerSteps:
     processes : Processes, optional
         The processes that train together. The loss is then this process's part of the sum, and
         gradients are summed.
+    precision : {"auto", "float32"}
+        As in :func:`~tabsoda.torch_runtime.devices.matrix_precision`; on CUDA devices only.
     """
 
     def __init__(
@@ -61,8 +64,10 @@ class OptimizerSteps:
         averages: bool,
         events: EventLog,
         processes: Processes | None = None,
+        precision: str = "auto",
     ) -> None:
         self.network = network
+        self.precision = precision
         self.device = device
         self.events = events
         self._processes = processes
@@ -124,7 +129,7 @@ class OptimizerSteps:
         rows = self._rows.index_select(0, self._step)[0]
         keys = self._keys.index_select(0, self._step)[0]
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self._on_gpu):
+        with torch.autocast("cuda", torch.bfloat16, enabled=self._in_bfloat16):
             loss = self._loss_of(rows, keys)
         loss.backward()
         if self._processes is not None:
@@ -139,8 +144,9 @@ class OptimizerSteps:
             self._step.add_(1).remainder_(self._rows.shape[0])
 
     @property
-    def _on_gpu(self) -> bool:
-        return self.device.type == "cuda"
+    def _in_bfloat16(self) -> bool:
+        on_gpu = self.device.type == "cuda"
+        return on_gpu and matrix_precision(self.device, self.precision) is torch.bfloat16
 
     def _capture(self, ways: Sequence[tuple[str, LossOf]]) -> None:
         """Capture a step in the first way that works; if none does, steps run eagerly."""

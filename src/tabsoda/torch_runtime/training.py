@@ -37,6 +37,8 @@ class TrainingSchedule:
     min_epoch_steps : int
         An epoch of a small table is several passes.
     learning_rate, weight_decay : float
+    whole_passes : bool
+        Whether the last pass of such an epoch is a whole one, too.
     schedule : {"plateau", "cosine"}
     average_decay : float
         Decay of the averaged weights; 0: weights as trained.
@@ -47,10 +49,13 @@ class TrainingSchedule:
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> schedule = TrainingSchedule(
     ...     batch_size=64, max_epochs=9, max_steps=None, min_epoch_steps=5, learning_rate=1e-3)
     >>> schedule.steps(100)
     (50, 3, 6, 9)
+    >>> replace(schedule, whole_passes=False).steps(100)
+    (50, 3, 5, 9)
     """
 
     batch_size: int
@@ -59,6 +64,7 @@ class TrainingSchedule:
     min_epoch_steps: int
     learning_rate: float
     weight_decay: float = 0.0
+    whole_passes: bool = True
     schedule: str = "plateau"
     average_decay: float = 0.0
     patience: int = 100
@@ -74,6 +80,8 @@ class TrainingSchedule:
         steps_per_pass = self.steps_per_pass(n_rows)
         passes = math.ceil(self.min_epoch_steps / steps_per_pass)
         max_epochs, steps_per_epoch = self.max_epochs, steps_per_pass * passes
+        if not self.whole_passes:
+            steps_per_epoch = max(steps_per_pass, self.min_epoch_steps)
         if self.max_steps is not None:
             steps_per_epoch = min(steps_per_epoch, self.max_steps)
             max_epochs = min(max_epochs, self.max_steps // steps_per_epoch)
@@ -135,6 +143,7 @@ def train_network(
     watch: Watch | None = None,
     fused_loss_of: LossOf | None = None,
     processes: Processes | None = None,
+    precision: str = "auto",
     progress: StageProgress | None = None,
 ) -> dict[str, Any]:
     """Train a network in place; the same seed gives the same weights.
@@ -161,6 +170,8 @@ def train_network(
     fused_loss_of : callable, optional
         As in :class:`OptimizerSteps`.
     processes : Processes, optional
+    precision : {"auto", "float32"}
+        As in :func:`~tabsoda.torch_runtime.devices.matrix_precision`.
     progress : callable, optional
 
     Returns
@@ -187,6 +198,7 @@ def train_network(
         averages=schedule.average_decay > 0,
         events=events,
         processes=processes,
+        precision=precision,
     )
     plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
         steps.optimizer, factor=schedule.plateau_factor, patience=schedule.plateau_patience

@@ -9,7 +9,13 @@ from tabsoda.bench.methods.contract import Estimates, SkipView
 from tabsoda.bench.methods.diffputer import DiffPuter
 from tabsoda.bench.methods.tabcsdi import TabCSDI
 from tabsoda.bench.methods.tabdiff import TabDiff
-from tabsoda.bench.methods.tabsoda import TabSODA, TabSODAN, TabSODASkip
+from tabsoda.bench.methods.tabsoda import (
+    DefaultEngineMethod,
+    DefaultEngineSkip,
+    TabSODA,
+    TabSODAN,
+    TabSODASkip,
+)
 from tabsoda.bench.methods.tabsyn import TabSyn
 from tabsoda.datasets.synthetic_survey import make_survey
 from tabsoda.errors import InputError
@@ -28,9 +34,11 @@ _PAPER_ENGINE = {
 }
 _DEFAULT_ENGINE = {"network": {"width": 16}, "training": {"max_steps": 10, "batch_size": 64}}
 TINY = {
-    TabSODA: _DEFAULT_ENGINE,
+    TabSODA: _PAPER_ENGINE,
     TabSODAN: _PAPER_ENGINE,
-    TabSODASkip: _DEFAULT_ENGINE,
+    TabSODASkip: _PAPER_ENGINE,
+    DefaultEngineMethod: _DEFAULT_ENGINE,
+    DefaultEngineSkip: _DEFAULT_ENGINE,
     DiffPuter: _PAPER_ENGINE,
     TabCSDI: {"max_steps": 5, "noise_steps": 3, "samples": 2, "width": 16},
     TabSyn: {

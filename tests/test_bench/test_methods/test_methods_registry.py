@@ -4,14 +4,17 @@ import sys
 import pytest
 
 from tabsoda.bench.methods.registry import METHODS, method
+from tabsoda.engine.settings import EngineSettings
 from tabsoda.errors import InputError
+from tabsoda.paper.settings import PaperSettings
+from tabsoda.skips.settings import MinerSettings
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_name_leads_to_a_method(name):
     built = method(name)
     assert built.name
-    assert built.knows_skips == name.startswith("tabsoda")
+    assert built.knows_skips == name.startswith(("tabsoda", "default-engine"))
     assert callable(built.impute)
 
 
@@ -22,6 +25,39 @@ def test_names_in_tables_are_unique():
 
 def test_options_reach_the_method():
     assert method("missforest", n_trees=7).n_trees == 7
+
+
+def test_the_paper_s_names_belong_to_its_engine():
+    for name, shown in (
+        ("tabsoda", "TabSODA"),
+        ("tabsoda-skip", "TabSODA+SKIP"),
+        ("tabsoda-n", "TabSODA-N"),
+    ):
+        for preset in ("path", "nsduh"):
+            built = method(name, preset=preset)
+            assert built.name == shown
+            settings = PaperSettings.preset(preset).replace(**built.variant)
+            assert built.settings_for(4000, 40) == settings
+        assert method(name, preset="small").name == f"{shown} (small)"
+        with pytest.raises(InputError, match="use 'default-engine'"):
+            method(name, quality="balanced")
+        with pytest.raises(InputError, match="use the method 'default-engine'"):
+            method(name, preset="balanced")
+    for name in ("default-engine", "default-engine-skip"):
+        assert isinstance(method(name).settings_for(4000, 40), EngineSettings)
+        with pytest.raises(InputError, match="use the method 'tabsoda'"):
+            method(name, quality="nsduh")
+
+
+def test_a_mined_variant_uses_the_paper_s_screen_only_where_it_is_the_paper_s():
+    assert method("tabsoda-skip").miner.screen == "paper"
+    assert method("default-engine-skip").miner.screen == "purity"
+    chosen = method("tabsoda-skip", miner="nsduh-200").miner.settings
+    assert chosen == MinerSettings.preset("nsduh-200")
+    with pytest.raises(InputError, match="Unknown preset of the miner"):
+        method("tabsoda-skip", miner="nsduh")
+    with pytest.raises(InputError, match="Unknown screen"):
+        method("tabsoda-skip", screen="strict")
 
 
 def test_an_unknown_method_names_those_there_are():

@@ -2,14 +2,15 @@
 
 import pytest
 
-from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.cases import Mining, SurveyCase
 from tabsoda.bench.studies.cells import CellSettings
 from tabsoda.datasets import make_survey
 
 
 @pytest.fixture(scope="session")
 def case():
-    return SurveyCase.of("tiny", make_survey(n_rows=300, n_columns=14, seed=5).true_table)
+    table = make_survey(n_rows=300, n_columns=14, seed=5).true_table
+    return SurveyCase.of("tiny", table, mine=[Mining()])
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
     (tmp_path / "results" / "demo.json").write_text(json.dumps(document))
     scores = dict.fromkeys(("precision", "recall", "f1", "fpr", "accuracy"), 0.25)
     run = {"survey": "s", "screen": "purity", "variables": 9, "mined": 3, "rules": 4}
+    run |= {"conditions": 2}
     (tmp_path / "miner.json").write_text(json.dumps({"runs": [run | {"all_cells": scores}]}))
     (tmp_path / "docs").mkdir()
     page = tmp_path / "docs" / "results.md"
@@ -50,8 +51,8 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
     script.main()
     shown = readme.read_text()
     assert shown.startswith("Before\n<!-- results:begin -->\n**Skip masks")
-    assert shown.endswith("|\n<!-- results:end -->\nAfter\n")
-    assert "| s | 9 | 3 | 4 | 0.250 |" in shown
+    assert shown.endswith("that it skips.\n<!-- results:end -->\nAfter\n")
+    assert "| s | 9 | 3 | 4 | 2 | 0.250 |" in shown
     assert "old" not in shown
     text = page.read_text()
     mean = sum(
@@ -60,7 +61,7 @@ def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
         if cell["settings"]["method"] == "mode"
     )
     assert f"{mean / 2:.3f} ±" in text
-    assert "| s | purity | 9 | 3 | 4 | 0.250 |" in text
+    assert "| s | purity | 9 | 3 | 4 | 2 | 0.250 |" in text
     assert "outdated" not in text
     tables = tmp_path / "docs" / "tables"
     assert {path.suffix for path in tables.iterdir()} == {".md", ".tex", ".html", ".svg"}

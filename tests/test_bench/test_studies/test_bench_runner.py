@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tabsoda._internal.parallel import run_tasks
-from tabsoda.bench.cases import SurveyCase, load_case, save_case
+from tabsoda.bench.cases import Mining, SurveyCase, load_case, save_case
 from tabsoda.bench.studies.cells import CellSettings, run_cell
 from tabsoda.bench.studies.life_check import LifeCheck, NotAliveError, check_alive
 from tabsoda.bench.studies.runner import check_methods, run_study
@@ -158,7 +158,7 @@ def test_pairs_share_their_luck_and_methods_get_what_they_ask_for(case, make_cel
     log = tmp_path / "log"
     mined = np.zeros(case.table.shape, dtype=bool)
     mined[:7, 0] = True
-    with_mask = SurveyCase(case.name, case.table, case.followers, mined)
+    with_mask = SurveyCase(case.name, case.table, case.followers, {Mining(): mined})
     options = {"path": str(log)}
     for mechanism in ("mcar", "mar"):
         for replication, cell in enumerate(
@@ -188,13 +188,15 @@ def test_the_unresolved_track_shows_fewer_skips(case, make_cells, tmp_path):
 
 def test_a_packed_case_is_the_case(case, tmp_path, make_cells, comparable):
     mined = np.zeros(case.table.shape, dtype=bool)
-    packed = SurveyCase(case.name, case.table, case.followers, mined)
+    masks = {Mining("paper", "nsduh-200"): mined, Mining(): ~mined}
+    packed = SurveyCase(case.name, case.table, case.followers, masks)
     save_case(packed, tmp_path / "tiny.npz")
     loaded = load_case(tmp_path / "tiny.npz")
     assert loaded.fingerprint == case.fingerprint
     assert loaded.table.states == case.table.states
     np.testing.assert_array_equal(loaded.table.values, case.table.values)
-    np.testing.assert_array_equal(loaded.mined, mined)
+    assert loaded.mined.keys() == masks.keys()
+    assert all(np.array_equal(loaded.mined[mining], masks[mining]) for mining in masks)
     cells = make_cells("tiny_methods:HotDeck", 1)
     here, there = (comparable([run_cell(c, cells[0])]) for c in (case, loaded))
     assert here == there

@@ -109,4 +109,4 @@ def test_surveys_are_read_and_cut(surveys):
     cases = cases_of(study, tables_in(study, surveys))
     assert cases["nyts2019_products"].table.shape == (500, 12)
     assert cases["nyts2019_products"].followers.any()
-    assert cases["nyts2019_products"].mined is None
+    assert not cases["nyts2019_products"].mined

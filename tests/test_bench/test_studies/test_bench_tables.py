@@ -217,9 +217,10 @@ def test_titles_say_how_much_of_the_surveys_was_taken(document):
 def test_the_miner_table():
     scores = {"precision": 0.9994, "recall": 0.5, "f1": 0.667, "fpr": 0.0, "accuracy": None}
     entry = {"survey": "s", "screen": "purity", "variables": 1200, "mined": 3, "rules": 4}
+    entry |= {"conditions": 2}
     table = miner_table([entry | {"all_cells": scores}])
     assert _texts(table) == [
-        ["s", "purity", "1,200", "3", "4", "0.999", "0.500", "0.667", "0.000", "–"]
+        ["s", "purity", "1,200", "3", "4", "2", "0.999", "0.500", "0.667", "0.000", "–"]
     ]
 
 

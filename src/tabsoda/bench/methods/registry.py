@@ -48,6 +48,8 @@ METHODS: Mapping[str, Entry] = {
     "tabsoda": Entry("tabsoda:TabSODA"),
     "tabsoda-skip": Entry("tabsoda:TabSODASkip"),
     "tabsoda-n": Entry("tabsoda:TabSODAN"),
+    "default-engine": Entry("tabsoda:DefaultEngineMethod"),
+    "default-engine-skip": Entry("tabsoda:DefaultEngineSkip"),
 }
 
 
@@ -82,7 +84,11 @@ def method(name: str, /, **options: Any) -> ImputationMethod:
             f"The method '{name}' has no such option",
             found=", ".join(unknown),
             expected=f"some of {', '.join(known)}",
-            next_step="Remove it, or check the spelling",
+            next_step=(
+                "The names of the paper belong to its engine; for a quality, use 'default-engine'"
+                if "quality" in unknown
+                else "Remove it, or check the spelling"
+            ),
         )
     result: ImputationMethod = built(**{**entry.options, **options})
     return result

@@ -18,10 +18,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import stream_key
 from tabsoda._version import __version__
-from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.cases import Mining, SurveyCase
 from tabsoda.bench.gates import Track, seen_table
 from tabsoda.bench.masking import DEFAULT_RATE, hide_cells
 from tabsoda.bench.methods.contract import ImputationMethod, SkipView
@@ -111,15 +112,26 @@ def method_factory(name: str) -> Callable[..., ImputationMethod]:
     return factory
 
 
-def wants_mined_skips(name: str) -> bool:
-    """Whether a method takes skips mined before cells were hidden (``mined=``)."""
+def mining_of(name: str, options: Mapping[str, Any]) -> Mining | None:
+    """Return how the skips are mined that a method takes as ``mined=``; None if it takes none.
+
+    Its options ``screen`` and ``miner`` decide, or their defaults in the method's signature.
+    """
     if ":" in name:
         target: Any = method_factory(name)
     else:
         from tabsoda.bench.methods.registry import METHODS
 
         target = METHODS[name].load() if name in METHODS else None
-    return target is not None and "mined" in inspect.signature(target).parameters
+    parameters = {} if target is None else inspect.signature(target).parameters
+    if "mined" not in parameters:
+        return None
+    chosen = {
+        part: options.get(part, parameters[part].default)
+        for part in Mining._fields
+        if part in parameters
+    }
+    return Mining(**chosen)
 
 
 def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
@@ -142,11 +154,12 @@ def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
     ).mask
     seen, scored = seen_table(case.table, hidden, case.followers, settings.track)
     options = dict(settings.options)
-    if case.mined is not None and wants_mined_skips(settings.method):
+    mining = mining_of(settings.method, options)
+    if mining is not None:
         known = np.ones_like(hidden)
         if Track(settings.track) is Track.UNRESOLVED:
             known = ~unresolved_cells(hidden, case.followers)
-        options["mined"] = case.mined & known
+        options["mined"] = _mined(case, mining) & known
     loading = time.perf_counter()
     method = method_factory(settings.method)(**options)
     loading = time.perf_counter() - loading
@@ -170,6 +183,18 @@ def run_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:
     result["harness_seconds"] = round(time.perf_counter() - start - seconds - loading, 4)
     cleaned: dict[str, Any] = without_nan(result)
     return cleaned
+
+
+def _mined(case: SurveyCase, mining: Mining) -> NDArray[np.bool_]:
+    """Return the mask that was mined in this way."""
+    if mining not in case.mined:
+        raise InputError(
+            f"The skips of '{case.name}' were not mined as a method asks",
+            found=", ".join(" / ".join(one) for one in case.mined) or "nothing mined",
+            expected=f"screen {mining.screen!r} with miner {mining.miner!r}",
+            next_step="Prepare the survey for this study again",
+        )
+    return case.mined[mining]
 
 
 def attempt_cell(case: SurveyCase, settings: CellSettings) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tabsoda.bench.cases import SurveyCase
-from tabsoda.bench.studies.cells import OWN_VIEW, CellSettings, run_cell, wants_mined_skips
+from tabsoda.bench.cases import Mining, SurveyCase
+from tabsoda.bench.studies.cells import OWN_VIEW, CellSettings, mining_of, run_cell
 from tabsoda.errors import TabSODAError
 
 _ROWS, _COLUMNS, _SEED = 800, 25, 11
@@ -82,7 +82,7 @@ def check_alive(
     >>> check_alive("mode").alive
     False
     """
-    case = _embedded_case(mine=wants_mined_skips(method))
+    case = _embedded_case(mining_of(method, options or {}))
     ours = _metrics(case, method, label or method, dict(options or {}), skip_view)
     reference = _metrics(case, _REFERENCE, _REFERENCE, {}, OWN_VIEW)
     return LifeCheck(
@@ -99,11 +99,11 @@ def is_reference(method: str) -> bool:
     return method == _REFERENCE
 
 
-def _embedded_case(*, mine: bool) -> SurveyCase:
+def _embedded_case(mining: Mining | None) -> SurveyCase:
     from tabsoda.datasets.synthetic_survey import make_survey
 
     table = make_survey(n_rows=_ROWS, n_columns=_COLUMNS, seed=_SEED).true_table
-    return SurveyCase.of("embedded", table, mine=mine)
+    return SurveyCase.of("embedded", table, mine=() if mining is None else (mining,))
 
 
 def _metrics(

@@ -9,11 +9,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tabsoda.bench.cases import SurveyCase
+from tabsoda.bench.cases import Mining, SurveyCase
 from tabsoda.bench.gates import Track
 from tabsoda.bench.masking import DEFAULT_RATE, Mechanism
 from tabsoda.bench.methods.contract import SkipView
-from tabsoda.bench.studies.cells import OWN_VIEW, CellSettings, method_factory, wants_mined_skips
+from tabsoda.bench.studies.cells import OWN_VIEW, CellSettings, method_factory, mining_of
 from tabsoda.errors import InputError
 
 
@@ -84,9 +84,10 @@ class Study(_Strict):
     life_check: bool = True
 
     @property
-    def mines(self) -> bool:
-        """Whether some method uses skips mined before cells are hidden."""
-        return any(wants_mined_skips(entry.name) for entry in self.methods)
+    def minings(self) -> tuple[Mining, ...]:
+        """The ways in which skips are mined before cells are hidden, each once."""
+        asked = (mining_of(entry.name, entry.options) for entry in self.methods)
+        return tuple(dict.fromkeys(one for one in asked if one is not None))
 
     def restricted(self, names: Sequence[str]) -> Study:
         """Return the study with only these methods, by name or label; ``all`` keeps them all."""
@@ -211,7 +212,7 @@ def cases_of(study: Study, tables: Iterator[tuple[str, Any]]) -> dict[str, Surve
     cases = {}
     for name, table in tables:
         cut = sample_table(table, rows=study.rows, columns=study.columns, seed=study.seed)
-        cases[name] = SurveyCase.of(name, cut, mine=study.mines)
+        cases[name] = SurveyCase.of(name, cut, mine=study.minings)
     return cases
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tabsoda.bench.metrics.imputation_metrics import METRICS
 from tabsoda.bench.tables.collected import Series, over_surveys
-from tabsoda.bench.tables.paper_tables import ABLATION, HEADINGS, MEAN_METRICS
+from tabsoda.bench.tables.paper_tables import HEADINGS, MEAN_METRICS, OWN_METHODS
 from tabsoda.bench.tables.replications import PairedDifference
 from tabsoda.bench.tables.table_formats import Entry, Table
 
@@ -105,7 +105,7 @@ def survey_differences(series: Sequence[Series], reference: str) -> list[Differe
     return [
         Difference(one, metric, gap)
         for one in series
-        if one.method not in ABLATION and one.condition in bases
+        if one.method not in OWN_METHODS and one.condition in bases
         for metric in MEAN_METRICS
         if (gap := one.minus(bases[one.condition], metric)).n > 1
     ]
@@ -117,7 +117,7 @@ def overall_differences(series: Sequence[Series], reference: str) -> list[Differ
     for mechanism, track in dict.fromkeys((one.mechanism, one.track) for one in series):
         here = [one for one in series if (one.mechanism, one.track) == (mechanism, track)]
         bases = {one.survey: one for one in here if one.label == reference}
-        for title in dict.fromkeys(one.title for one in here if one.method not in ABLATION):
+        for title in dict.fromkeys(one.title for one in here if one.method not in OWN_METHODS):
             own = [one for one in here if one.title == title]
             gaps = ((metric, over_surveys(own, bases, metric)) for metric in MEAN_METRICS)
             found += [Difference(own[0], metric, gap) for metric, gap in gaps if gap.n > 1]

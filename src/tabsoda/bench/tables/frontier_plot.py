@@ -11,7 +11,7 @@ import numpy as np
 
 from tabsoda.bench.metrics.imputation_metrics import METRICS
 from tabsoda.bench.tables.collected import Series
-from tabsoda.bench.tables.paper_tables import HEADINGS
+from tabsoda.bench.tables.paper_tables import HEADINGS, OWN_METHODS
 from tabsoda.bench.tables.replications import summarise
 
 _PANEL, _HEIGHT, _LEFT, _BOTTOM, _TOP = 380, 300, 64, 44, 46
@@ -77,7 +77,7 @@ def _points(chosen: list[Series], metric: str) -> list[_Point]:
         finite = [mean for mean in means if np.isfinite(mean)]
         if finite:
             seconds = float(np.mean([np.mean(one.seconds) for one in own]))
-            ours = own[0].method.startswith("tabsoda")
+            ours = own[0].method in OWN_METHODS
             points.append(_Point(title, seconds, float(np.mean(finite)), ours))
     return points
 

@@ -17,7 +17,10 @@ PAPER_METRICS = ("mace", "ordinal_accuracy", "categorical_accuracy", "nominal_ac
 # The same, plus ordinals by their median.
 MEAN_METRICS = (PAPER_METRICS[0], "mace_median", *PAPER_METRICS[1:])
 PROBABILITY_METRICS = ("mace_median", "rps", "log_score", "calibration_error")
+# The paper's method and its variants, as in its tables.
 ABLATION = ("tabsoda-n", "tabsoda-skip", "tabsoda")
+# Everything of this package; all others are baselines.
+OWN_METHODS = (*ABLATION, "default-engine", "default-engine-skip")
 HEADINGS = {
     "mace": "Ord. MACE",
     "mace_median": "Ord. MACE (median)",
@@ -190,12 +193,17 @@ def miner_table(results: Iterable[Mapping[str, Any]]) -> Table:
     rows = []
     for entry in results:
         scores = entry["all_cells"]
-        counts = [Entry(f"{entry[key]:,}") for key in ("variables", "mined", "rules")]
+        counts = [Entry(f"{entry[key]:,}") for key in ("variables", "mined", "rules", "conditions")]
         numbers = [_NONE if scores[k] is None else Entry(f"{scores[k]:.3f}") for k in keys]
         names = [Entry(str(entry[key])) for key in ("survey", "screen")]
         rows.append((*names, *counts, *numbers))
-    header = ("Survey", "Screen", "Vars", "Mined", "Rules", "Prec.", "Rec.", "F1", "FPR", "Acc.")
-    return Table("Skip masks mined, against the codebook's", header, tuple(rows))
+    counted = ("Vars", "Mined", "Rules", "Conditions")
+    header = ("Survey", "Screen", *counted, "Prec.", "Rec.", "F1", "FPR", "Acc.")
+    note = (
+        "Rules have one target each. Conditions are rules as the paper counts them: one condition,"
+        " and all the questions that it skips."
+    )
+    return Table("Skip masks mined, against the codebook's", header, tuple(rows), note)
 
 
 def _survey_rows(

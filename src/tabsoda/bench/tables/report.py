@@ -31,7 +31,8 @@ from tabsoda.bench.tables.replications import summarise
 from tabsoda.bench.tables.table_formats import Table, write_all
 from tabsoda.errors import InputError
 
-_OURS = "tabsoda"
+# The methods that others are compared to, the first that ran.
+_REFERENCES = ("default-engine", "tabsoda")
 _MARKED = re.compile(r"(<!-- table: (?P<name>[\w./-]+) -->\n).*?(\n?<!-- end -->)", re.DOTALL)
 
 
@@ -92,10 +93,11 @@ def summaries(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def reference_label(series: list[Series]) -> str | None:
-    """Return the label of the method that others are compared to: TabSODA where it ran."""
-    for one in series:
-        if one.method == _OURS:
-            return one.label
+    """Return the label of the method to compare with: the default engine, else TabSODA."""
+    for method in _REFERENCES:
+        for one in series:
+            if one.method == method:
+                return one.label
     return series[0].label if series else None
 
 
