@@ -49,6 +49,8 @@ MINER_SIZES = (50, 100, 200)
 _NOT_A_QUESTION = re.compile(r"^(II|ANALWT|VESTR|VEREP|QUESTID|FILEDATE)|WT|WGT", re.I)
 _NOT_ASKED = re.compile(rf"^IR|{_NOT_A_QUESTION.pattern}", re.I)
 _SECTION_LETTERS = 2
+# Of the distinct values of a variable that has codes.
+_MOST_FRACTIONS = 0.25
 _REASONS = {
     81: Reason.SKIP,
     83: Reason.SKIP,
@@ -75,8 +77,9 @@ def nsduh_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
     """
     positive = [n for n in numbers if n > 0]
     whole = [int(n) for n in positive if n == int(n)]
-    # A variable with fractions, such as an index, has no codes.
-    width = len(str(max(whole))) if whole and len(whole) == len(positive) else 0
+    # An index has no codes. Frequencies do, although some imputed ones are halves.
+    is_index = len(positive) - len(whole) > _MOST_FRACTIONS * len(positive)
+    width = len(str(max(whole))) if whole and not is_index else 0
     if width < 2:
         return {}
     nines = (10 ** (width - 2) - 1) * 100
@@ -133,7 +136,8 @@ def nsduh_survey(
 def _benchmark(raw: RawTable, *, partial: bool) -> tuple[Column, ...]:
     listed = listed_variables("nsduh")
     if not partial:
-        require(raw, [variable.names for variable in listed], SURVEY)
+        otherwise = ". For an extract or another year, use partial=True (--partial)"
+        require(raw, [variable.names for variable in listed], SURVEY, otherwise)
     found = {find_name(raw, *variable.names): variable.kind for variable in listed}
     absent = Counter(v.kind for v in listed if find_name(raw, *v.names) is None)
     chosen = {}

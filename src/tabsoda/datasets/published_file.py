@@ -81,6 +81,8 @@ def _codebook(path: Path) -> dict[str, ColumnHints]:
             label=column.label,
             level_labels=column.level_labels,
             measure=measures.get(column.kind, column.kind.value),
+            # An order that somebody wrote down counts more than labels that are not understood.
+            order=column.levels if column.kind is ColumnKind.ORDINAL else (),
         )
         for column in load_schema(path)
     }
@@ -92,7 +94,12 @@ def find_name(raw: RawTable, *names: str) -> str | None:
     return next((spelled[name.upper()] for name in names if name.upper() in spelled), None)
 
 
-def require(raw: RawTable, variables: Iterable[Sequence[str]], survey: PublishedSurvey) -> None:
+def require(
+    raw: RawTable,
+    variables: Iterable[Sequence[str]],
+    survey: PublishedSurvey,
+    otherwise: str = "",
+) -> None:
     """Raise if the file lacks one of these variables, each given by its names in releases."""
     wanted = list(variables)
     absent = [names[0] for names in wanted if find_name(raw, *names) is None]
@@ -105,7 +112,7 @@ def require(raw: RawTable, variables: Iterable[Sequence[str]], survey: Published
         found=f"{len(wanted) - len(absent)} of {len(wanted)} variables; the file's columns are "
         f"{', '.join(raw.frame.columns[:3])} and {max(raw.frame.width - 3, 0)} more",
         expected=f"the variables of {survey.title}",
-        next_step=f"Check that it is the file of that survey and year. {survey.where}",
+        next_step=f"Check that it is the file of that survey and year. {survey.where}{otherwise}",
     )
 
 
