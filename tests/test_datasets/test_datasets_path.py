@@ -138,12 +138,15 @@ def test_too_few_variables_are_taken_as_they_are_and_told(tmp_path):
     assert [chosen[kind] for kind in ("continuous", "nominal", "ordinal")] == [1, 15, 11]
 
 
-def test_fewer_variables_can_be_refused(tmp_path):
-    frame, _ = make_frame(10)
-    path = tmp_path / "adult.tsv"
-    frame.write_csv(path, separator="\t")
-    with pytest.raises(InputError, match=r" 4 ordinal.*24 ordinal.*no value labels.*icpsr"):
-        load_path(path, partial=False)
+def test_a_file_without_labels_or_with_fewer_variables_can_be_refused(tmp_path):
+    frame, labels = make_frame(2)
+    text, small = tmp_path / "adult.tsv", tmp_path / "adult.sav"
+    frame.write_csv(text, separator="\t")
+    with pytest.raises(InputError, match=r"no value labels.*DDI codebook.*icpsr"):
+        load_path(text, partial=False)
+    pyreadstat.write_sav(frame, str(small), variable_value_labels=labels)
+    with pytest.raises(InputError, match=r"1 continuous, 15 nominal, 11 ordinal.*24 ordinal"):
+        load_path(small, partial=False)
 
 
 def test_variables_that_the_paper_names_are_taken_first(tmp_path):

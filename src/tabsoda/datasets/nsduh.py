@@ -106,7 +106,8 @@ def load_nsduh(
         A DDI codebook, for the labels that a text file lacks.
     partial : bool
         Accept a file that lacks variables of the benchmark, such as an extract or another year:
-        others of the same kind take their place.
+        others of the same kind take their place. The miner's subsets then also contain recodes,
+        where the questionnaire's own variables are too few.
 
     Returns
     -------
@@ -128,7 +129,11 @@ def nsduh_survey(
             expected="'benchmark', 50, 100 or 200",
         )
     if isinstance(subset, int):
-        return build(raw, choose(_asked(raw), subset), f"{subset} NSDUH variables")
+        candidates = _asked(raw)
+        names = [candidate.column.name for candidate in candidates]
+        if partial and len(candidates) < subset:
+            candidates = _candidates(raw, _NOT_A_QUESTION)
+        return build(raw, choose(candidates, subset, names), f"{subset} NSDUH variables")
     columns = _benchmark(raw, partial=partial)
     return build(raw, columns, "the NSDUH benchmark, 6 continuous, 10 nominal, 13 ordinal")
 

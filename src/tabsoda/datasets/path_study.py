@@ -88,10 +88,10 @@ def load_path(
         The paper's imputation benchmark, or a number of variables of its sections for the miner;
         the smaller sets are part of the larger ones.
     codebook : path, optional
-        The study's DDI codebook: text files have no labels, and without labels no variable is
-        recognised as ordinal.
+        The study's DDI codebook: text files have no labels, and without labels what is ordinal
+        can only be guessed.
     partial : bool
-        Accept a file in which fewer variables of each kind are found than the benchmark has.
+        Accept a file without labels, or with fewer variables of a kind than the benchmark has.
 
     Returns
     -------
@@ -118,11 +118,18 @@ def path_survey(raw: RawTable, subset: str | int = "benchmark", *, partial: bool
     small = [c for c in candidates if c.column.n_levels <= MOST_LEVELS]
     chosen = choose(small, QUOTAS, named)
     if not partial:
-        _require_quotas(raw, chosen)
+        _require_whole(raw, chosen)
     return build(raw, chosen, "the PATH benchmark, 1 continuous, 32 nominal, 24 ordinal")
 
 
-def _require_quotas(raw: RawTable, chosen: Sequence[Column]) -> None:
+def _require_whole(raw: RawTable, chosen: Sequence[Column]) -> None:
+    """Raise if the benchmark cannot be built as it should be."""
+    if not any(hints.level_labels for hints in raw.hints.values()):
+        raise InputError(
+            f"The file '{raw.source}' has no value labels, which show what is ordinal",
+            expected=f"the SPSS or Stata file of {SURVEY.title}",
+            next_step=f"Add the DDI codebook (.xml), or give one of these files. {SURVEY.where}",
+        )
     found = Counter(column.kind for column in chosen)
     if any(found[kind] < wanted for kind, wanted in QUOTAS.items()):
         raise InputError(
@@ -130,8 +137,7 @@ def _require_quotas(raw: RawTable, chosen: Sequence[Column]) -> None:
             found=", ".join(f"{found[kind]} {kind.value}" for kind in QUOTAS),
             expected=", ".join(f"{n} {kind.value}" for kind, n in QUOTAS.items())
             + f", as in {SURVEY.title}",
-            next_step="Text and SAS files have no value labels, which show what is ordinal: give "
-            f"the SPSS or Stata file, or add the DDI codebook (.xml). {SURVEY.where}",
+            next_step=f"{SURVEY.where}. For an extract, use partial=True (--partial)",
         )
 
 

@@ -26,6 +26,7 @@ def miner_scores(
     raw: RawTable,
     file: Path,
     *,
+    partial: bool = False,
     rows: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -39,6 +40,8 @@ def miner_scores(
         The survey's file.
     file : Path
         JSON with the results so far; written after each.
+    partial : bool
+        Accept a file with few variables.
     rows : int, optional
         At most this many respondents.
     seed : int
@@ -56,7 +59,7 @@ def miner_scores(
     for done, (size, preset) in enumerate(source.miner_presets.items()):
         if progress is not None:
             progress(done, len(source.miner_presets), f"mining {size} variables")
-        table = _drawn(source.build(raw, size).table, rows, seed)
+        table = _drawn(source.build(raw, size, partial=partial).table, rows, seed)
         if any(one["variables"] == table.shape[1] for one in results.values()):
             break
         for screen in reversed(SCREENS):

@@ -28,6 +28,11 @@ ABLATION = tuple(VARIANTS)
 QUICK_ROWS = 1000
 QUICK_REPLICATIONS = 2
 _DEEP = ("tabcsdi", "diffputer", "tabsyn", "tabdiff")
+_QUICK_OPTIONS: dict[str, dict[str, Any]] = {
+    "mice": {"n_draws": 3, "rounds": 5},
+    "missforest": {"n_trees": 25},
+    **{name: {"budget": "reduced"} for name in _DEEP},
+}
 # As small as the reduced budget of DiffPuter, which shares the engine.
 _QUICK_SETTINGS: dict[str, dict[str, Any]] = {
     "backbone": {"width": 128},
@@ -36,8 +41,9 @@ _QUICK_SETTINGS: dict[str, dict[str, Any]] = {
     "em": {"rounds": 2},
 }
 QUICK = (
-    "Quick: the deep baselines have their reduced budgets; the paper's engine has width 128, 800 "
-    "steps of 256 rows at a learning rate of 0.001, 15 noise levels, 8 chains and 2 rounds."
+    "Quick: MICE has 3 chains of 5 rounds, MissForest 25 trees, the deep baselines their reduced "
+    "budgets; the paper's engine has width 128, 800 steps of 256 rows at a learning rate of 0.001, "
+    "15 noise levels, 8 chains and 2 rounds."
 )
 
 
@@ -102,10 +108,8 @@ def plan_study(
 
 
 def _options(name: str, source: Source, *, quick: bool) -> dict[str, Any]:
-    if name in _DEEP:
-        return {"budget": "reduced"} if quick else {}
     if name not in VARIANTS:
-        return {}
+        return _QUICK_OPTIONS[name] if quick else {}
     options: dict[str, Any] = {"preset": source.name}
     if name == "tabsoda-skip":
         options["screen"] = "paper"

@@ -136,7 +136,13 @@ def reproduce_tables(
     store.pending(cells)
     write_text(folder / "variables.csv", _variables(source, benchmark))
     mined = miner_scores(
-        source, raw, folder / "miner.json", rows=study.rows, seed=seed, progress=progress
+        source,
+        raw,
+        folder / "miner.json",
+        partial=partial,
+        rows=study.rows,
+        seed=seed,
+        progress=progress,
     )
     del raw
     summary = run_study(
