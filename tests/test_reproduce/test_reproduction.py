@@ -2,11 +2,15 @@
 
 import csv
 import json
+import runpy
+from pathlib import Path
 
+import polars as pl
 import pytest
 
 from public_file_stand_ins import nsduh_file, path_file, write
 from tabsoda.bench.studies import runner
+from tabsoda.datasets.nsduh import load_nsduh
 from tabsoda.errors import InputError
 from tabsoda.reproduce import reproduce_tables
 from tabsoda.reproduce.plan import METHODS, plan_study
@@ -164,3 +168,22 @@ def test_all_methods(survey, files, tmp_path):
         own = [row for row in result.tables[name].rows if row[2].text == "this run"]
         assert len(own) == expected
         assert all(0 < float(row[5].text) < 1 for row in own)
+
+
+def test_the_mask_of_a_real_extract_is_the_codebooks(surveys):
+    folder = surveys / "nsduh2023_youth"
+    table = load_nsduh(folder / "raw.parquet", codebook=folder / "schema.json", partial=True).table
+    assert table.shape == (10_561, 21)
+    codebook = pl.read_parquet(folder / "skip.parquet").select(table.names).to_numpy()
+    assert (table.states.skipped == codebook).all()
+
+
+def test_the_page_has_the_counted_times():
+    benchmarks = Path(__file__).resolve().parents[2] / "benchmarks" / "paper"
+    script = runpy.run_path(str(benchmarks / "reproduction_time.py"))
+    counted = script["counted"]()
+    assert json.loads((benchmarks / "reproduction_time.json").read_text()) == counted
+    text = script["PAGE"].read_text(encoding="utf-8")
+    assert script["page"](counted, text) == text
+    # 50 replications, 3 mechanisms, 3 variants of 150.5 seconds.
+    assert counted["path_variants_gpu_hours"][0] == pytest.approx(450 * 150.5 / 3600, abs=0.05)

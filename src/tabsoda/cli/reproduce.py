@@ -61,7 +61,7 @@ def reproduce(
     partial
         Accept a file that lacks variables of the benchmark, such as an extract or another year.
     quick
-        Cut down to 1,000 respondents, 2 replications and small budgets, to see that it works.
+        Cut down imputation to 1,000 respondents, 2 replications and small budgets, to try it out.
     methods
         Names separated by commas, or all: mice, missforest, tabcsdi, diffputer, tabsyn, tabdiff,
         tabsoda-n, tabsoda-skip, tabsoda.
@@ -70,7 +70,7 @@ def reproduce(
     replications
         How many times to hide cells [default: 50, as in the paper].
     rows
-        At most this many respondents [default: all].
+        At most this many respondents, for the miner too [default: all].
     skip_view
         How skips are presented to the baselines: blind (as blanks, as in the paper), level (as an
         extra level), or both as blind,level.

@@ -140,7 +140,8 @@ def reproduce_tables(
         raw,
         folder / "miner.json",
         partial=partial,
-        rows=study.rows,
+        # Mining takes seconds where imputing takes hours, so "quick" mines all rows.
+        rows=rows,
         seed=seed,
         progress=progress,
     )
@@ -157,7 +158,11 @@ def reproduce_tables(
     tables = _tables(source, document, benchmark, study, notes)
     write_json(folder / "results.json", document)
     for form in ("md", "tex", "html"):
-        write_text(folder / f"tables.{form}", write_all(list(tables.values()), form))
+        # Numbers and their spread stay on one line of the page.
+        text = write_all(list(tables.values()), form).replace(
+            "<style>", "<style>td{white-space:nowrap}"
+        )
+        write_text(folder / f"tables.{form}", text)
     failures = document["failures"]
     return Reproduction(source, benchmark, study, notes, len(cells), summary, failures, tables)
 

@@ -156,8 +156,8 @@ def _note(source: Source, series: Sequence[Series]) -> str:
     rows = sorted({cell["shape"][0] for one in series for cell in one.cells.values()})
     here = " or ".join(f"{count:,}" for count in rows)
     note = (
-        f"Mean ± SD; best of each source in bold. This run: {number} paired replications on "
-        f"{here} respondents; paper: {REPLICATIONS} on {source.rows:,}. "
+        f"Mean ± SD; best of each source in bold. This run: {number} paired "
+        f"replication{'s' * (counts != [1])} on {here} respondents; paper: {REPLICATIONS} on {source.rows:,}. "
         if series
         else "Mean ± SD; best in bold. No method of this table has run yet. "
     )
