@@ -155,12 +155,13 @@ def _note(source: Source, series: Sequence[Series]) -> str:
     number = " to ".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:])))
     rows = sorted({cell["shape"][0] for one in series for cell in one.cells.values()})
     here = " or ".join(f"{count:,}" for count in rows)
-    note = (
-        f"Mean ± SD; best of each source in bold. This run: {number} paired "
-        f"replication{'s' * (counts != [1])} on {here} respondents; paper: {REPLICATIONS} on {source.rows:,}. "
-        if series
-        else "Mean ± SD; best in bold. No method of this table has run yet. "
-    )
+    note = "Mean ± SD; best in bold. No method of this table has run yet. "
+    if series:
+        note = (
+            f"Mean ± SD; best of each source in bold. This run: {number} paired "
+            f"replication{'s' * (counts != [1])} on {here} respondents; paper: {REPLICATIONS} on "
+            f"{source.rows:,}. "
+        )
     return note + (
         "The paper calls its RMSE standardised, but prints 13 to 72: it stands under the RMSE of "
         "raw values."
