@@ -4,6 +4,7 @@ Labels repeat the code as in the published files: "1 = Yes" (PATH), "99 - LEGITI
 """
 
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import numpy as np
 import polars as pl
@@ -133,6 +134,21 @@ def write(content: tuple[pl.DataFrame, Labels], path: Path) -> Path:
         pyreadstat.write_dta(frame, str(path), variable_value_labels=labels)
     else:
         frame.write_csv(path, separator="," if path.suffix == ".csv" else "\t")
+    return path
+
+
+def write_codebook(labels: Labels, path: Path) -> Path:
+    """Write the labels as a DDI codebook, which text files come with."""
+    variables = "".join(
+        f'<var name="{name}">'
+        + "".join(
+            f"<catgry><catValu>{code}</catValu><labl>{escape(text)}</labl></catgry>"
+            for code, text in own.items()
+        )
+        + "</var>"
+        for name, own in labels.items()
+    )
+    path.write_text(f"<codeBook><dataDscr>{variables}</dataDscr></codeBook>", encoding="utf-8")
     return path
 
 

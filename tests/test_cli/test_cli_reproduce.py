@@ -30,8 +30,8 @@ def test_the_tables_fit_a_narrow_terminal(file, tmp_path, capsys, monkeypatch):
     main(["reproduce", "nsduh", str(file), "-o", str(tmp_path / "out"), *FEW])
     shown = capsys.readouterr().out
     assert "1 cells were run, 0 had been run before, 0 failed." in shown
-    assert "Imputation performance, NSDUH, 30 % MAR (Table 2)" in shown
-    assert "Skip masks mined on NSDUH, against the codebook's (Table 4)" in shown
+    assert "Imputation performance, NSDUH, 30 % MAR (the paper's Table 2)" in shown
+    assert "Skips mined on NSDUH against its codebook (the paper's Table 4)" in shown
     # No method of the ablation has run.
     assert "Table 3" not in shown
     assert max(map(len, shown.split("\n\nIn ")[0].splitlines())) <= 80

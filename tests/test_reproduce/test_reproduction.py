@@ -5,10 +5,11 @@ import json
 import runpy
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
-from public_file_stand_ins import nsduh_file, path_file, write
+from public_file_stand_ins import nsduh_file, path_file, write, write_codebook
 from tabsoda.bench.studies import runner
 from tabsoda.datasets.nsduh import load_nsduh
 from tabsoda.errors import InputError
@@ -127,6 +128,20 @@ def test_path_from_its_file(files, tmp_path):
     kinds = [column.kind.value for column in result.survey.table.columns]
     assert [kinds.count(kind) for kind in ("continuous", "nominal", "ordinal")] == [1, 32, 24]
     assert "The file has 400 respondents, that of the paper 32,320." in result.notes
+
+
+def test_a_text_file_with_its_codebook_gives_the_same_benchmark(files, tmp_path):
+    frame, labels = path_file()
+    folder = tmp_path / "ICPSR_36498"
+    write((frame, labels), folder / "36498-1001-Data.tsv")
+    write_codebook(labels, folder / "36498-1001-ddi.xml")
+    by_file = {"labelled": files["path"], "text": folder}
+    tables = [
+        reproduce_tables("path", [path], tmp_path, dry_run=True, **FEW).survey.table
+        for path in by_file.values()
+    ]
+    assert tables[0].columns == tables[1].columns
+    assert np.array_equal(tables[0].states.states, tables[1].states.states)
 
 
 def test_a_file_without_some_variables(tmp_path):

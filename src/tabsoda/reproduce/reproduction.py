@@ -111,6 +111,13 @@ def reproduce_tables(
     Returns
     -------
     Reproduction
+
+    Examples
+    --------
+    >>> reproduce_tables("nsduh", [], Path("tables"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tabsoda.errors.InputError: No file was given. Expected: the file of NSDUH 2021, ...
     """
     source = source_of(survey)
     study = plan_study(
@@ -151,7 +158,9 @@ def reproduce_tables(
     )
     document: dict[str, Any] = {
         "study": study.model_dump(mode="json"),
+        "file": benchmark.source,
         "notes": list(notes),
+        "events": benchmark.events.to_dicts(),
         "miner": mined,
         **store.collect(),
     }
@@ -174,9 +183,9 @@ def _tables(
     tables = {}
     for mechanism in (one.value for one in study.mechanisms):
         name = f"{source.label}, 30 % {mechanism.upper()}"
-        title = f"Imputation performance, {name} (Table {BENCHMARK_TABLES[mechanism]})"
+        title = f"Imputation performance, {name} (the paper's Table {BENCHMARK_TABLES[mechanism]})"
         tables[mechanism] = comparison_table(source, series, mechanism, BENCHMARK, title)
-        title = f"Ablation, {name} (Table {ABLATION_TABLES[mechanism]})"
+        title = f"Ablation, {name} (the paper's Table {ABLATION_TABLES[mechanism]})"
         tables[f"{mechanism}-ablation"] = comparison_table(
             source, series, mechanism, ABLATION, title
         )

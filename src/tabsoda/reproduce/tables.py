@@ -114,7 +114,7 @@ def miner_comparison(source: Source, runs: Sequence[Mapping[str, Any]]) -> Table
         f"{source.rows:,}). Rules: conditions, each counted once for all questions that it skips. "
         "The paper does not list its variables."
     )
-    title = f"Skip masks mined on {source.label}, against the codebook's (Table {MINER_TABLE})"
+    title = f"Skips mined on {source.label} against its codebook (the paper's Table {MINER_TABLE})"
     return Table(title, header, tuple(rows), note)
 
 
