@@ -80,7 +80,7 @@ def _score(table: CodedTable, screen: str, preset: str) -> dict[str, Any]:
         "variables": table.shape[1],
         "screen": screen,
         "mined": len(mined.targets),
-        "rules": len({rule.any_of for rule in mined.rules}),
+        "rules": len({frozenset(map(frozenset, rule.any_of)) for rule in mined.rules}),
         "rules_by_target": len(mined.rules),
         "all_cells": metrics["all_cells"],
     }
