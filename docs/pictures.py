@@ -108,7 +108,9 @@ PACKAGES = (
     Box("after", 394, 572, 172, 76, "analysis", ("pooling by", "Rubin's rules")),
     Box("after", 583, 572, 172, 76, "exchange", ("Stata, R, SPSS,", "SAS, CSV, Parquet")),
     Box("after", 772, 572, 172, 76, "scale", ("files larger than", "memory")),
-    Box("after", 16, 664, 361, 56, "bench, diagnosis", ("hide answers, compare methods",)),
+    Box(
+        "after", 16, 664, 361, 56, "bench, diagnosis, reproduce", ("hide answers, compare methods",)
+    ),
     Box("after", 394, 664, 172, 56, "datasets", ("a simulated survey",)),
     Box(
         "shared",

@@ -1,11 +1,14 @@
 """The NSDUH loader, on generated files of the public-use file's form."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pyreadstat
 import pytest
 
-from tabsoda.datasets.nsduh import VARIABLES, load_nsduh, nsduh_codes
+from tabsoda.datasets.listed_variables import listed_variables
+from tabsoda.datasets.nsduh import load_nsduh, nsduh_codes
 from tabsoda.errors import InputError
 from tabsoda.schema import ColumnKind
 from tabsoda.schema.column import Reason
@@ -16,25 +19,25 @@ N = 250
 def make_frame() -> pl.DataFrame:
     rng = np.random.default_rng(2)
     data = {"QUESTID2": np.arange(10_000_000, 10_000_000 + N), "FILEDATE": ["10/12/2022"] * N}
-    for domain in VARIABLES.values():
-        for (name, *_), kind in domain.items():
-            if kind is ColumnKind.CONTINUOUS:
-                values = rng.integers(10, 90, size=N).astype(float)
-                if name.startswith("IR"):
-                    values[rng.random(N) < 0.4] = 991
-                    if name.endswith("FY"):
-                        values[rng.random(N) < 0.1] = 993
-                else:
-                    values += np.round(rng.random(N), 2) + 0.001
+    for variable in listed_variables("nsduh"):
+        name, kind = variable.names[0], variable.kind
+        if kind is ColumnKind.CONTINUOUS:
+            values = rng.integers(10, 90, size=N).astype(float)
+            if name.startswith("IR"):
+                values[rng.random(N) < 0.4] = 991
+                if name.endswith("FY"):
+                    values[rng.random(N) < 0.1] = 993
             else:
-                values = rng.integers(1, 6 if kind is ColumnKind.ORDINAL else 3, size=N)
-                if not name.startswith("IR"):
-                    values[rng.random(N) < 0.03] = 94
-                    values[rng.random(N) < 0.03] = 97
-                if name.startswith("DST"):
-                    values[:60] = 99
-                    values[60:65] = 85
-            data[name] = values
+                values += np.round(rng.random(N), 2) + 0.001
+        else:
+            values = rng.integers(1, 6 if kind is ColumnKind.ORDINAL else 3, size=N)
+            if not name.startswith("IR"):
+                values[rng.random(N) < 0.03] = 94
+                values[rng.random(N) < 0.03] = 97
+            if name.startswith("DST"):
+                values[:60] = 99
+                values[60:65] = 85
+        data[name] = values
     for item in range(120):
         section = ["CI", "AL", "MJ", "YE"][item % 4]
         values = rng.integers(1, 3, size=N)
@@ -66,6 +69,7 @@ def csv_file(frame, tmp_path_factory):
         ([99, 991, 1200, 9985, 9991, 9994, 9997, 9998, 9999], {9985, 9991, 9994, 9997, 9998, 9999}),
         ([1, 2, 9], set()),
         ([20.5, 85.0, 99.0], set()),
+        ([1, 2, 7, 14.5, 30, 91, 93], {91, 93}),
         ([], set()),
     ],
 )
@@ -130,3 +134,28 @@ def test_an_absent_variable_and_an_unknown_subset_are_refused(frame, csv_file, t
         load_nsduh(path)
     with pytest.raises(InputError, match="'benchmark', 50, 100 or 200"):
         load_nsduh(csv_file, "all")
+
+
+def test_an_extract_is_filled_up_with_others_of_the_same_kind(frame, tmp_path):
+    path = tmp_path / "extract.csv"
+    frame.drop("MEDICARE", "BMI2").write_csv(path)
+    survey = load_nsduh(path, partial=True)
+    kinds = [column.kind for column in survey.table.columns]
+    # No number is left to take the place of BMI2.
+    assert [kinds.count(kind) for kind in ColumnKind] == [5, 10, 13]
+    assert "CIITEM0" in survey.table.names
+    assert "ANALWT2_C" not in survey.table.names
+
+
+def test_a_description_gives_labels_and_scales(frame, tmp_path):
+    path, book = tmp_path / "extract.csv", tmp_path / "schema.json"
+    grade = pl.Series("GRADE", np.tile([1, 2, 3, 4, 99], N // 5))
+    frame.drop("HEALTH").with_columns(grade).write_csv(path)
+    entry = {"name": "GRADE", "type": "ordinal", "levels": [1, 2, 3, 4], "label": "Grade"}
+    book.write_text(json.dumps([entry]))
+    assert "GRADE" not in load_nsduh(path, partial=True).table.names
+    survey = load_nsduh(path, partial=True, codebook=book)
+    assert survey.schema["GRADE"].kind is ColumnKind.ORDINAL
+    assert survey.schema["GRADE"].label == "Grade"
+    # Its codes come from the survey's rule.
+    assert survey.schema["GRADE"].special_codes == {99: Reason.SKIP}

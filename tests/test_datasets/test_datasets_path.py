@@ -123,7 +123,7 @@ def test_other_formats_hold_the_same_cells(path_file, tmp_path, ending):
 def test_another_file_and_an_unknown_subset_are_refused(tmp_path, path_file):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n3,4\n")
-    with pytest.raises(InputError, match=r"no column 'R01_AC1002'.*ICPSR 36498"):
+    with pytest.raises(InputError, match=r"no columns 'R01_AC1002'.*ICPSR 36498"):
         load_path(path)
     with pytest.raises(InputError, match="'benchmark', 50, 100 or 200"):
         load_path(path_file, 60)
@@ -136,3 +136,28 @@ def test_too_few_variables_are_taken_as_they_are_and_told(tmp_path):
     survey = load_path(path)
     [chosen] = [event.counts for event in survey.events if event.kind == "variables_chosen"]
     assert [chosen[kind] for kind in ("continuous", "nominal", "ordinal")] == [1, 15, 11]
+
+
+def test_a_file_without_labels_or_with_fewer_variables_can_be_refused(tmp_path):
+    frame, labels = make_frame(2)
+    text, small = tmp_path / "adult.tsv", tmp_path / "adult.sav"
+    frame.write_csv(text, separator="\t")
+    with pytest.raises(InputError, match=r"no value labels.*DDI codebook.*icpsr"):
+        load_path(text, partial=False)
+    pyreadstat.write_sav(frame, str(small), variable_value_labels=labels)
+    with pytest.raises(InputError, match=r"1 continuous, 15 nominal, 11 ordinal.*24 ordinal"):
+        load_path(small, partial=False)
+
+
+def test_variables_that_the_paper_names_are_taken_first(tmp_path):
+    frame, labels = make_frame(12)
+    last = pl.Series("R01_AG1005FC", np.tile([1, 2, 3, 4], N // 4))
+    path = tmp_path / "adult.sav"
+    pyreadstat.write_sav(
+        frame.with_columns(last),
+        str(path),
+        variable_value_labels={**labels, "R01_AG1005FC": AMOUNT},
+    )
+    survey = load_path(path, partial=False)
+    # By the order of the file alone it would come after the 24 ordinals that are wanted.
+    assert survey.schema["R01_AG1005FC"].kind is ColumnKind.ORDINAL

@@ -133,7 +133,7 @@ def evaluate(
     cells = plan.cells(cases)
     # The folder is created only after the whole request has been checked.
     store = Store(output_folder)
-    with _study_progress("Evaluating") as update:
+    with study_progress("Evaluating") as update:
         summary = run_study(
             cases,
             cells,
@@ -189,7 +189,7 @@ def _available(entry: Entry) -> bool:
 
 
 @contextmanager
-def _study_progress(description: str) -> Iterator[Progress]:
+def study_progress(description: str) -> Iterator[Progress]:
     """Show a bar on a terminal; elsewhere write one line per cell, with the time left."""
     if sys.stderr.isatty():
         with progress(description) as update:

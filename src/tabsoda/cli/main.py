@@ -39,6 +39,7 @@ _VERBS = {
     "pool": "Pool models, means, shares and tables over all imputations.",
     "export": "Write imputations for Stata, R, SPSS, SAS, CSV or Parquet.",
     "evaluate": "Compare methods on a survey.",
+    "reproduce": "Reproduce the paper's tables from the public-use files.",
     "demo": "Run the whole workflow on an embedded survey.",
 }
 for _place, (_verb, _line) in enumerate(_VERBS.items()):

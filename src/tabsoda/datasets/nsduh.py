@@ -2,8 +2,8 @@
 
 The file cannot be shipped: users download it from SAMHSA (.dta, .sav, .tsv or .csv) and pass its
 path. The paper gives six domains and the number of variables of each kind, not the variables:
-:data:`VARIABLES` is our choice of 29 from the codebook that fits both. The subsets for the miner
-are chosen by rule: questionnaire variables (those with a special code that are neither
+``nsduh_variables.toml`` is our choice of 29 that fits both. The subsets for the miner are chosen by
+rule: questionnaire variables (those with a special code that are neither
 imputation-revised, ``IR*`` and ``II*``, nor weights), sections by the first letters of the name,
 sections in turn.
 
@@ -16,12 +16,15 @@ value, so that 91 is an answer if codes have three digits. Labels in the file ha
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tabsoda.datasets.listed_variables import listed_variables
 from tabsoda.datasets.published_file import (
     Candidate,
+    PublishedSurvey,
     build,
     choose,
     describe_column,
@@ -30,59 +33,24 @@ from tabsoda.datasets.published_file import (
     require,
 )
 from tabsoda.errors import InputError
-from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.column import Code, Column, ColumnRole, Reason
 
 if TYPE_CHECKING:
     from tabsoda.reading.raw import RawTable
     from tabsoda.survey import Survey
 
-_NUMBER, _NOMINAL, _ORDINAL = ColumnKind.CONTINUOUS, ColumnKind.NOMINAL, ColumnKind.ORDINAL
-
-# By domain: the names of a variable in releases of the file, that of 2021 first, and its kind.
-VARIABLES: Mapping[str, Mapping[tuple[str, ...], ColumnKind]] = {
-    "demographics": {
-        ("IRSEX",): _NOMINAL,
-        ("NEWRACE2",): _NOMINAL,
-        ("IRMARIT",): _NOMINAL,
-        ("CATAG6",): _ORDINAL,
-        # Its last level is "12 to 17 years old", which is not a level of education.
-        ("EDUHIGHCAT",): _NOMINAL,
-        ("INCOME",): _ORDINAL,
-    },
-    "physical health": {("BMI2",): _NUMBER, ("HRTCONDEV",): _NOMINAL, ("DIABETEVR",): _NOMINAL},
-    "self-rated health and function": {
-        ("HEALTH", "HEALTH2"): _ORDINAL,
-        ("DIFFTHINK",): _NOMINAL,
-        ("IMPWORK",): _ORDINAL,
-    },
-    "mental health": {
-        ("DSTNRV30",): _ORDINAL,
-        ("DSTHOP30",): _ORDINAL,
-        ("DSTRST30",): _ORDINAL,
-        ("DSTCHR30",): _ORDINAL,
-        ("DSTEFF30",): _ORDINAL,
-        ("DSTNGD30",): _ORDINAL,
-    },
-    "health insurance": {
-        ("MEDICARE",): _NOMINAL,
-        ("CAIDCHIP",): _NOMINAL,
-        ("PRVHLTIN",): _NOMINAL,
-    },
-    "substance use": {
-        ("IRCIGRC",): _ORDINAL,
-        ("IRALCRC",): _ORDINAL,
-        ("IRMJRC",): _ORDINAL,
-        ("IRCIGAGE",): _NUMBER,
-        ("IRALCAGE",): _NUMBER,
-        ("IRALCFY",): _NUMBER,
-        ("IRMJAGE",): _NUMBER,
-        ("IRMJFY",): _NUMBER,
-    },
-}
+SURVEY = PublishedSurvey(
+    "NSDUH 2021, the public-use file",
+    "https://www.samhsa.gov/data/data-we-collect/nsduh-national-survey-drug-use-and-health/datafiles",
+)
+MOST_LEVELS = 7
 MINER_SIZES = (50, 100, 200)
 
-_NOT_ASKED = re.compile(r"^(IR|II|ANALWT|VESTR|VEREP|QUESTID|FILEDATE)|WT|WGT", re.I)
+_NOT_A_QUESTION = re.compile(r"^(II|ANALWT|VESTR|VEREP|QUESTID|FILEDATE)|WT|WGT", re.I)
+_NOT_ASKED = re.compile(rf"^IR|{_NOT_A_QUESTION.pattern}", re.I)
 _SECTION_LETTERS = 2
+# Of the distinct values of a variable that has codes.
+_MOST_FRACTIONS = 0.25
 _REASONS = {
     81: Reason.SKIP,
     83: Reason.SKIP,
@@ -109,8 +77,9 @@ def nsduh_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
     """
     positive = [n for n in numbers if n > 0]
     whole = [int(n) for n in positive if n == int(n)]
-    # A variable with fractions, such as an index, has no codes.
-    width = len(str(max(whole))) if whole and len(whole) == len(positive) else 0
+    # An index has no codes. Frequencies do, although some imputed ones are halves.
+    is_index = len(positive) - len(whole) > _MOST_FRACTIONS * len(positive)
+    width = len(str(max(whole))) if whole and not is_index else 0
     if width < 2:
         return {}
     nines = (10 ** (width - 2) - 1) * 100
@@ -122,18 +91,23 @@ def load_nsduh(
     subset: str | int = "benchmark",
     *,
     codebook: str | Path | None = None,
+    partial: bool = False,
 ) -> Survey:
     """Build the NSDUH benchmark, or a subset for the miner, from the downloaded file.
 
     Parameters
     ----------
     path : path
-        The public-use file of 2021: .dta, .sav, .tsv or .csv.
+        The public-use file of 2021: .dta, .sav, .sas7bdat, .txt, .tsv or .csv.
     subset : {"benchmark", 50, 100, 200}
-        The 29 :data:`VARIABLES`, or a number of questionnaire variables for the miner; the smaller
-        sets are part of the larger ones.
+        The 29 variables of the benchmark, or a number of questionnaire variables for the miner; the
+        smaller sets are part of the larger ones.
     codebook : path, optional
         A DDI codebook, for the labels that a text file lacks.
+    partial : bool
+        Accept a file that lacks variables of the benchmark, such as an extract or another year:
+        others of the same kind take their place. The miner's subsets then also contain recodes,
+        where the questionnaire's own variables are too few.
 
     Returns
     -------
@@ -141,38 +115,62 @@ def load_nsduh(
         Its states include the codebook's skips; see
         :func:`tabsoda.datasets.path_study.load_path`.
     """
+    return nsduh_survey(read_published(path, codebook), subset, partial=partial)
+
+
+def nsduh_survey(
+    raw: RawTable, subset: str | int = "benchmark", *, partial: bool = False
+) -> Survey:
+    """Build the same from a file that has been read."""
     if subset != "benchmark" and subset not in MINER_SIZES:
         raise InputError(
             "Unknown subset of NSDUH",
             found=repr(subset),
             expected="'benchmark', 50, 100 or 200",
         )
-    raw = read_published(path, codebook)
     if isinstance(subset, int):
-        return build(raw, choose(_asked(raw), subset), f"{subset} NSDUH variables")
-    return build(raw, _benchmark(raw), "the NSDUH benchmark, 6 continuous, 10 nominal, 13 ordinal")
+        candidates = _asked(raw)
+        names = [candidate.column.name for candidate in candidates]
+        if partial and len(candidates) < subset:
+            candidates = _candidates(raw, _NOT_A_QUESTION)
+        return build(raw, choose(candidates, subset, names), f"{subset} NSDUH variables")
+    columns = _benchmark(raw, partial=partial)
+    return build(raw, columns, "the NSDUH benchmark, 6 continuous, 10 nominal, 13 ordinal")
 
 
-def _benchmark(raw: RawTable) -> tuple[Column, ...]:
-    wanted = {names: kind for domain in VARIABLES.values() for names, kind in domain.items()}
-    for names in wanted:
-        if find_name(raw, *names) is None:
-            require(raw, names, "NSDUH 2021")
-    kinds = {find_name(raw, *names): kind for names, kind in wanted.items()}
-    return tuple(
-        describe_column(raw.frame[name], raw.hint(name), nsduh_codes, kinds[name])
-        for name in raw.frame.columns
-        if name in kinds
-    )
+def _benchmark(raw: RawTable, *, partial: bool) -> tuple[Column, ...]:
+    listed = listed_variables("nsduh")
+    if not partial:
+        otherwise = ". For an extract or another year, use partial=True (--partial)"
+        require(raw, [variable.names for variable in listed], SURVEY, otherwise)
+    found = {find_name(raw, *variable.names): variable.kind for variable in listed}
+    absent = Counter(v.kind for v in listed if find_name(raw, *v.names) is None)
+    chosen = {}
+    if absent:
+        others = [
+            candidate
+            for candidate in _candidates(raw, _NOT_A_QUESTION)
+            if candidate.column.name not in found and candidate.column.n_levels <= MOST_LEVELS
+        ]
+        chosen = {column.name: column for column in choose(others, absent)}
+    for name, kind in found.items():
+        if name is not None:
+            chosen[name] = describe_column(raw.frame[name], raw.hint(name), nsduh_codes, kind)
+    return tuple(chosen[name] for name in raw.frame.columns if name in chosen)
 
 
 def _asked(raw: RawTable) -> list[Candidate]:
+    """Return the questionnaire's own variables: those with a missing code."""
+    return [c for c in _candidates(raw, _NOT_ASKED) if c.column.special_codes]
+
+
+def _candidates(raw: RawTable, excluded: re.Pattern[str]) -> list[Candidate]:
     result = []
     for name in raw.frame.columns:
-        if _NOT_ASKED.search(name) or not raw.frame[name].dtype.is_numeric():
+        if excluded.search(name) or not raw.frame[name].dtype.is_numeric():
             continue
         column = describe_column(raw.frame[name], raw.hint(name), nsduh_codes)
         varies = not column.is_categorical or column.n_levels >= 2
-        if column.role is ColumnRole.QUESTION and column.special_codes and varies:
+        if column.role is ColumnRole.QUESTION and varies:
             result.append(Candidate(column, name[:_SECTION_LETTERS].upper()))
     return result

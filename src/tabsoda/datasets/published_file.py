@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Returns the missing codes of a column and their reasons, given its distinct numbers.
 CodeRule = Callable[[Sequence[float]], Mapping[Code, Reason]]
+# Absent variables that an error names.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,58 @@ class Candidate:
     section: str
 
 
-def read_published(path: str | Path, codebook: str | Path | None) -> RawTable:
-    """Read the file, with labels filled in from a DDI codebook if given."""
-    from tabsoda.reading.codebook import read_codebook
+@dataclass(frozen=True)
+class PublishedSurvey:
+    """A published survey, for messages.
+
+    Attributes
+    ----------
+    title : str
+    address : str
+        The web page from which the file is downloaded.
+    """
+
+    title: str
+    address: str
+
+    @property
+    def where(self) -> str:
+        """Say where to get the file."""
+        return f"Download the file from {self.address}"
+
+
+def read_published(path: str | Path, codebook: str | Path | None = None) -> RawTable:
+    """Read the file, with labels filled in from a codebook: DDI (.xml), .toml or .json."""
     from tabsoda.reading.files import read_file
 
     raw = read_file(Path(path))
     if codebook is not None:
-        book = {name.upper(): hints for name, hints in read_codebook(codebook).items()}
+        book = {name.upper(): hints for name, hints in _codebook(Path(codebook)).items()}
         for name in raw.frame.columns:
             if name.upper() in book:
                 raw.hints[name] = raw.hint(name).filled_from(book[name.upper()])
     return raw
+
+
+def _codebook(path: Path) -> dict[str, ColumnHints]:
+    """Read labels and scales; a description's codes are left to the survey's own rule."""
+    from tabsoda.reading.codebook import read_codebook
+    from tabsoda.schema.files import load_schema
+    from tabsoda.schema.hints import ColumnHints
+
+    if path.suffix.lower() not in (".toml", ".json"):
+        return read_codebook(path)
+    measures = {ColumnKind.CONTINUOUS: "scale"}
+    return {
+        column.name: ColumnHints(
+            label=column.label,
+            level_labels=column.level_labels,
+            measure=measures.get(column.kind, column.kind.value),
+            # An order that somebody wrote down counts more than labels that are not understood.
+            order=column.levels if column.kind is ColumnKind.ORDINAL else (),
+        )
+        for column in load_schema(path)
+    }
 
 
 def find_name(raw: RawTable, *names: str) -> str | None:
@@ -52,16 +94,26 @@ def find_name(raw: RawTable, *names: str) -> str | None:
     return next((spelled[name.upper()] for name in names if name.upper() in spelled), None)
 
 
-def require(raw: RawTable, names: Iterable[str], survey: str) -> None:
-    """Raise if the file lacks one of these columns."""
-    absent = [name for name in names if find_name(raw, name) is None]
-    if absent:
-        raise InputError(
-            f"The file '{raw.source}' has no column '{absent[0]}'",
-            found=f"{raw.frame.width} columns, {', '.join(raw.frame.columns[:3])}, ...",
-            expected=f"the variables of {survey}",
-            next_step="Check that it is the file of that survey and year",
-        )
+def require(
+    raw: RawTable,
+    variables: Iterable[Sequence[str]],
+    survey: PublishedSurvey,
+    otherwise: str = "",
+) -> None:
+    """Raise if the file lacks one of these variables, each given by its names in releases."""
+    wanted = list(variables)
+    absent = [names[0] for names in wanted if find_name(raw, *names) is None]
+    if not absent:
+        return
+    shown = ", ".join(f"'{name}'" for name in absent[:_SHOWN])
+    more = f" and {len(absent) - _SHOWN} more" if len(absent) > _SHOWN else ""
+    raise InputError(
+        f"The file '{raw.source}' has no column{'s' * (len(absent) > 1)} {shown}{more}",
+        found=f"{len(wanted) - len(absent)} of {len(wanted)} variables; the file's columns are "
+        f"{', '.join(raw.frame.columns[:3])} and {max(raw.frame.width - 3, 0)} more",
+        expected=f"the variables of {survey.title}",
+        next_step=f"Check that it is the file of that survey and year. {survey.where}{otherwise}",
+    )
 
 
 def describe_column(

@@ -15,7 +15,7 @@ from tabsoda.events import EventLog
 from tabsoda.reading.header_rows import more_header_rows
 from tabsoda.reading.raw import RawTable, distinct_names
 
-_DELIMITERS = (",", ";", "\t", "|")
+DELIMITERS = (",", ";", "\t", "|")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -168,7 +168,7 @@ def _sniff(text: str) -> str:
     """Return the delimiter that splits the first lines into the most fields of equal number."""
     head = _lines(text)[:_SNIFFED_LINES]
     best, best_score = ",", (0, 0)
-    for delimiter in _DELIMITERS:
+    for delimiter in DELIMITERS:
         widths = [len(row) for row in csv.reader(head, delimiter=delimiter) if row]
         if not widths or widths[0] < 2:
             continue

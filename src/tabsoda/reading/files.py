@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 
 from tabsoda.errors import InputError
-from tabsoda.reading.delimited import read_delimited
+from tabsoda.reading.delimited import DELIMITERS, read_delimited
 from tabsoda.reading.excel import ENDINGS as EXCEL_ENDINGS
 from tabsoda.reading.excel import read_excel
 from tabsoda.reading.raw import RawTable
 from tabsoda.reading.stats_files import ENDINGS as STATS_ENDINGS
-from tabsoda.reading.stats_files import read_stats_file
+from tabsoda.reading.stats_files import read_stats_file, stats_file_names
 
 _DELIMITED = (".csv", ".tsv", ".txt", ".tab", ".psv")
 _PARQUET = (".parquet", ".pq")
@@ -80,6 +80,29 @@ def read_file(path: Path) -> RawTable:
     if ending in EXCEL_ENDINGS:
         return read_excel(path)
     return read_delimited(path) if ending in _DELIMITED else read_stats_file(path)
+
+
+def column_names(path: Path) -> list[str]:
+    r"""Return the names of a file's columns without reading its rows; empty if it has no text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.csv"
+    ...     _ = path.write_text("sex;age\n1;44\n")
+    ...     column_names(path)
+    ['sex', 'age']
+    """
+    ending = path.suffix.lower()
+    if ending in STATS_ENDINGS:
+        return stats_file_names(path)
+    if ending in _PARQUET:
+        return list(pl.read_parquet_schema(path))
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        header = file.readline().rstrip("\r\n")
+    delimiter = max(DELIMITERS, key=header.count)
+    return [name.strip().strip('"') for name in header.split(delimiter)] if header else []
 
 
 def _recognise(head: bytes) -> str:

@@ -82,6 +82,16 @@ def read_stats_file(path: Path) -> RawTable:
     return RawTable(pl.DataFrame(series), hints, tags, events=events, source=path.name)
 
 
+def stats_file_names(path: Path) -> list[str]:
+    """Return the names of the columns of an SPSS, Stata or SAS file, without reading its rows."""
+    reader, program = _READERS[path.suffix.lower()]
+    try:
+        _, metadata = reader(str(path), metadataonly=True)
+    except (ReadstatError, PyreadstatError, UnicodeDecodeError) as error:
+        raise _unreadable(path, program, str(error)) from error
+    return list(metadata.column_names)
+
+
 def _read(reader: Any, path: Path, options: dict[str, Any], events: EventLog) -> Any:
     """Read a file in the encoding it declares, or in another if its texts contradict that."""
     try:
