@@ -43,6 +43,7 @@ def test_public_names():
         "mine_rules",
         "pool",
         "read_survey",
+        "sensitivity",
         "skip_metrics",
     ]
     assert dir(tabsoda) == sorted(tabsoda.__all__)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tabsoda._version import __version__
 
 if TYPE_CHECKING:
-    from tabsoda.analysis import pool
+    from tabsoda.analysis import pool, sensitivity
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.engine.settings import EngineSettings
     from tabsoda.errors import InputError, TabSODAError
@@ -60,6 +60,7 @@ _HOMES = {
     "mine_rules": "tabsoda.skips.mining",
     "pool": "tabsoda.analysis",
     "read_survey": "tabsoda.reading",
+    "sensitivity": "tabsoda.analysis",
     "skip_metrics": "tabsoda.bench.metrics.skip_metrics",
 }
 
@@ -95,6 +96,7 @@ __all__ = [
     "mine_rules",
     "pool",
     "read_survey",
+    "sensitivity",
     "skip_metrics",
 ]
 

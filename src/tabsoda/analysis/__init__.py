@@ -13,6 +13,13 @@ from tabsoda.analysis.quantiles import pooled_median, pooled_quantile
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import RowCounts
 from tabsoda.analysis.sample_design import SampleDesign
+from tabsoda.analysis.sensitivity_analysis import (
+    Sensitivity,
+    SensitivityPoint,
+    TippingPoint,
+    sensitivity,
+)
+from tabsoda.analysis.shifts import Shift
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.errors import InteractionWarning
 
@@ -24,7 +31,11 @@ __all__ = [
     "ReplicateWeights",
     "RowCounts",
     "SampleDesign",
+    "Sensitivity",
+    "SensitivityPoint",
+    "Shift",
     "TermLabel",
+    "TippingPoint",
     "WaldTest",
     "pool",
     "pooled_by",
@@ -36,4 +47,5 @@ __all__ = [
     "pooled_ratio",
     "pooled_table",
     "pooled_total",
+    "sensitivity",
 ]

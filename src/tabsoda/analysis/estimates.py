@@ -165,7 +165,7 @@ def pooled_ratio(
         _ratio,
     )
     notes = dict.fromkeys((*pooled.notes, *_note_on_codes(above), *_note_on_codes(below)))
-    return replace(pooled, kind="mean", notes=tuple(notes))
+    return replace(pooled, kind="ratio of totals", notes=tuple(notes))
 
 
 def weighted_means(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
