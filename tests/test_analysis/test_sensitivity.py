@@ -138,7 +138,7 @@ def test_reasons_and_groups_are_shifted_apart(result):
     assert moved("income:dont_know=0..1:1") == (pytest.approx(40 / N * sd), 40)
     assert moved("income:refused+dont_know=0..1:1") == (pytest.approx(100 / N * sd), 100)
     women = int((result.survey.frame["sex"].to_numpy()[:100] == 2).sum())
-    assert moved("income where sex == 2=0..5:5 units")[0] == pytest.approx(5 * women / N)
+    assert moved("income where sex == 2=0..5:5 units") == (pytest.approx(5 * women / N), women)
     both = sensitivity(
         result, mean("income"), ["income:refused=-1..1:1", "income:dont_know=0..1:1"]
     )
@@ -176,6 +176,12 @@ def test_numbers_stay_within_the_observed_range_if_asked(result):
         draws = shifted_result(result, [planned], [9.0]).cells.draws
         largest = draws[:, result.cells.positions == INCOME].max()
         assert largest == limit if within else largest > top
+        assert bool(planned.notes) is not within
+    here = result.cells.positions == INCOME
+    shifted = result.cells.draws[:, here] - 1
+    outside = ((shifted < np.nanmin(result.table.values[:, INCOME])) | (shifted > top)).mean()
+    (note,) = plan_shift(result, Shift(("income",), -1, 0, unit="units")).notes
+    assert note.startswith(f"Shifted by -1, {100 * outside:.1f} % of these answers to income")
 
 
 @given(st.floats(-3, 3))
@@ -405,6 +411,7 @@ def test_the_picture_shows_estimates_and_tipping_points(result):
         ("health=0..1 sd", "'health' cannot be shifted in sd.*levels or odds"),
         ("party=0..1", r"'party' is nominal.*Write party\[left\]"),
         ("party[centre]=0..1", "'party' does not have the level.*'centre'.*left, right, none"),
+        ("income,health=0..1", "need the same unit. Found: income, health in levels and sd"),
         ("health[2]=0..1 levels", "needs the unit odds and not levels"),
     ],
 )

@@ -90,20 +90,23 @@ def plan_shift(
     moves: list[Move] = []
     sizes: list[float] = []
     notes: list[str] = []
+    units: set[Unit] = set()
     whole_rows, n_cells = False, 0
-    unit = shift.unit
     for name in shift.questions:
         if name not in result.table.names:
             raise unknown_column(name, result.table.names, "a shift")
         position = result.table.names.index(name)
         column = result.table.columns[position]
-        one = replace(shift, unit=_checked_unit(column, shift, bool(gates[position])))
-        unit = one.unit
+        unit = _checked_unit(column, shift, bool(gates[position]))
+        units.add(unit)
+        one = replace(shift, unit=unit)
         cells, member = _members(result, position, shift)
-        n_cells += len(cells)
+        n_cells += int(member.any(axis=0).sum())
         if column.kind is ColumnKind.CONTINUOUS:
             move, sd = _number_move(result, position, cells, member, one, within_range)
             sizes.append(sd)
+            if not within_range:
+                notes += _notes_on_range(result, position, cells, member, one, sd)
         else:
             randomness = _Randomness(result, seed, keys, cells, name)
             move = _level_move(column, cells, member, one, randomness, bool(gates[position]))
@@ -114,9 +117,15 @@ def plan_shift(
                 " move with it, to those of another draw of the same respondent."
             )
         moves.append(move)
-    size = sizes[0] if len(sizes) == len(shift.questions) == 1 and unit == "sd" else None
+    if len(units) > 1:
+        raise InputError(
+            "Questions that are shifted together need the same unit",
+            found=f"{', '.join(shift.questions)} in {' and '.join(sorted(units))}",
+            next_step="Give several shifts instead",
+        )
+    size = sizes[0] if len(sizes) == 1 and units == {"sd"} else None
     return PlannedShift(
-        replace(shift, unit=unit), tuple(moves), whole_rows, n_cells, size, tuple(notes)
+        replace(shift, unit=units.pop()), tuple(moves), whole_rows, n_cells, size, tuple(notes)
     )
 
 
@@ -250,6 +259,31 @@ def _number_move(
         return moved
 
     return move, size
+
+
+def _notes_on_range(
+    result: Imputations,
+    position: int,
+    cells: NDArray[np.int64],
+    member: Mask,
+    shift: Shift,
+    size: float,
+) -> list[str]:
+    """Say how many shifted numbers are outside the range of the observed ones, at both ends."""
+    states, name = result.table.states, result.table.names[position]
+    observed = result.table.values[states.answered[:, position], position]
+    drawn = result.cells.draws[:, cells][member]
+    drawn = drawn[~np.isnan(drawn)]
+    notes = []
+    for delta in sorted({shift.low, shift.high} - {0.0}):
+        moved = drawn + delta * size
+        share = float(((moved < observed.min()) | (moved > observed.max())).mean())
+        if share > 0:
+            notes.append(
+                f"Shifted by {delta:+g}, {100 * share:.1f} % of these answers to {name} are outside"
+                f" the range of the observed ones, {observed.min():g} to {observed.max():g}."
+            )
+    return notes
 
 
 @dataclass(frozen=True, eq=False)
