@@ -169,6 +169,16 @@ def test_questions_are_shifted_together(result):
     assert found.planned[0].n_cells == 100 + 40
 
 
+def test_shifts_in_per_cent_and_shifts_that_change_nothing(result):
+    found = sensitivity(result, mean("income"), "income=-20..0:20 percent")
+    here = result.cells.positions == INCOME
+    lost = 0.2 * result.cells.draws[:, here].mean() * here.sum() / N
+    assert found.points[0].estimate == pytest.approx(found.reference.estimate - lost)
+    assert found.warnings == ()
+    idle = sensitivity(result, mean("income"), "health=-1..1:1")
+    assert "not part of the analysis" in idle.warnings[0]
+
+
 def test_numbers_stay_within_the_observed_range_if_asked(result):
     top = np.nanmax(result.table.values[:, INCOME])
     for within, limit in [(True, top), (False, np.inf)]:
@@ -407,7 +417,7 @@ def test_the_picture_shows_estimates_and_tipping_points(result):
         ("income:blank=0..1", "no imputed answers.*reason: 60 refused, 40 dont_know"),
         ("income where age > 900=0..1", "'income' has no imputed answers that the shift"),
         ("income where aeg > 9=0..1", "'aeg' named in where is not in this result"),
-        ("income=0..1 odds", "'income' cannot be shifted in odds.*sd or units"),
+        ("income=0..1 odds", "'income' cannot be shifted in odds.*sd or units or percent"),
         ("health=0..1 sd", "'health' cannot be shifted in sd.*levels or odds"),
         ("party=0..1", r"'party' is nominal.*Write party\[left\]"),
         ("party[centre]=0..1", "'party' does not have the level.*'centre'.*left, right, none"),

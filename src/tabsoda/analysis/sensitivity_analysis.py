@@ -43,6 +43,9 @@ Finding = Literal["above", "below", "includes"]
 # The grid step in which the finding changes is halved so often; the rest is interpolated.
 _HALVINGS = 6
 _MOST_POINTS = 400
+_UNMOVED = (
+    "The estimate is the same at every shift: the shifted answers are not part of the analysis."
+)
 
 
 @dataclass(frozen=True)
@@ -305,6 +308,12 @@ def sensitivity(
         tip for rest in others for tip in _tipping_points(run, reference, grids[0], rest)
     )
     notes = dict.fromkeys(note for plan in planned for note in plan.notes)
+    unmoved = all(
+        (point.estimate, point.low, point.high)
+        == (reference.estimate, reference.low, reference.high)
+        for point in points
+    )
+    unused = (_UNMOVED,) if unmoved and len(points) > 1 else ()
     return Sensitivity(
         run.name(),
         run.first.kind,
@@ -315,7 +324,7 @@ def sensitivity(
         points,
         tipping,
         (*run.first.notes, *notes),
-        run.first.warnings,
+        (*run.first.warnings, *unused),
     )
 
 

@@ -15,6 +15,7 @@ from tabsoda.analysis.text import (
     probability_text,
     ratio_text,
 )
+from tabsoda.schema.column import Reason
 
 if TYPE_CHECKING:
     from tabsoda.analysis.sensitivity_analysis import Sensitivity, SensitivityPoint, TippingPoint
@@ -23,8 +24,17 @@ if TYPE_CHECKING:
 _UNITS = {
     "sd": "standard deviations",
     "units": "units",
+    "percent": "per cent",
     "odds": "log odds",
     "levels": "levels",
+}
+
+
+_REASONS = {
+    Reason.REFUSED: "refused",
+    Reason.DONT_KNOW: "don't know",
+    Reason.BLANK: "left blank",
+    Reason.OTHER: "missing for other reasons",
 }
 
 
@@ -51,7 +61,7 @@ def paper_sentence(found: Sensitivity) -> str:
         f"Assuming that answers are missing at random given the observed answers, {what}"
         f" ({interval})."
     )
-    tried = "; ".join(_tried(plan) for plan in found.planned)
+    tried = ", and ".join(_tried(plan) for plan in found.planned)
     second = f"We shifted {tried}, and pooled again."
     return " ".join([first, second, *tipping_sentences(found, in_paper=True)])
 
@@ -107,7 +117,7 @@ def _tried(plan: PlannedShift) -> str:
     if shift.level is not None:
         moved += f" (level {shift.level})"
     if shift.reasons:
-        moved += f" that are missing because of {' or '.join(shift.reasons)}"
+        moved += f" ({' or '.join(_REASONS[reason] for reason in shift.reasons)})"
     if shift.where:
         moved += f" of respondents with {shift.where}"
     if shift.low == shift.high:
@@ -151,23 +161,30 @@ def _interval(found: Sensitivity, point: SensitivityPoint) -> str:
 
 
 def _finding(found: Sensitivity, finding: str) -> str:
-    return f"{finding} {value_text(found, found.null)}"
+    return f"{finding} {_null_text(found)}"
+
+
+def _null_text(found: Sensitivity) -> str:
+    return f"{np.exp(found.null):.3g}" if found.is_ratio else value_text(found, found.null)
 
 
 def _tip_text(found: Sensitivity, tip: TippingPoint, in_paper: bool) -> str:
     beyond = {
-        "includes": f"the interval includes {value_text(found, found.null)}",
-        "above": f"the whole interval is above {value_text(found, found.null)}",
-        "below": f"the whole interval is below {value_text(found, found.null)}",
+        "includes": f"the interval includes {_null_text(found)}",
+        "above": f"the whole interval is above {_null_text(found)}",
+        "below": f"the whole interval is below {_null_text(found)}",
     }[tip.finding]
     if tip.delta == tip.inner == tip.outer:
         return f"{beyond} without a shift of {found.planned[0].shift}."
     unit = _UNITS[found.planned[0].shift.unit or "sd"]
     way = "lower" if tip.delta < 0 else "higher"
     if in_paper:
-        return f"{beyond} if they are {way} by {abs(tip.delta):.3g} {unit} or more."
+        moved = f"{found.planned[0].shift} is" if tip.others else "they are"
+        return f"{beyond} if {moved} {way} by {abs(tip.delta):.3g} {unit} or more."
     ends = " and ".join(delta_text(end) for end in sorted((tip.inner, tip.outer)))
-    return f"Tipping point: {delta_text(tip.delta)} {unit} (between {ends}); beyond, {beyond}."
+    return (
+        f"the tipping point is {delta_text(tip.delta)} {unit} (between {ends}); beyond, {beyond}."
+    )
 
 
 def _others_text(found: Sensitivity, others: tuple[float, ...]) -> str:

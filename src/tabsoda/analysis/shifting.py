@@ -30,7 +30,7 @@ Mask = NDArray[np.bool_]
 # From draws, shape (n_draws, n_cells), and a delta to the draws after the shift.
 Move = Callable[[Array, float], Array]
 _UNITS: dict[ColumnKind, tuple[Unit, ...]] = {
-    ColumnKind.CONTINUOUS: ("sd", "units"),
+    ColumnKind.CONTINUOUS: ("sd", "units", "percent"),
     ColumnKind.ORDINAL: ("levels", "odds"),
     ColumnKind.NOMINAL: ("odds",),
 }
@@ -255,10 +255,22 @@ def _number_move(
         moved = np.array(draws)
         here = draws[:, cells]
         # NaN, a skip of this draw, stays NaN.
-        moved[:, cells] = np.where(member, np.clip(here + delta * size, *ends), here)
+        shifted = moved_numbers(here, delta, shift.unit, size)
+        moved[:, cells] = np.where(member, np.clip(shifted, *ends), here)
         return moved
 
     return move, size
+
+
+def moved_numbers(numbers: Array, delta: float, unit: Unit | None, size: float) -> Array:
+    """Return shifted numbers.
+
+    Examples
+    --------
+    >>> moved_numbers(np.array([10.0, 20.0]), -50.0, "percent", 1.0).tolist()
+    [5.0, 10.0]
+    """
+    return numbers * (1 + delta / 100) if unit == "percent" else numbers + delta * size
 
 
 def _notes_on_range(
@@ -276,7 +288,7 @@ def _notes_on_range(
     drawn = drawn[~np.isnan(drawn)]
     notes = []
     for delta in sorted({shift.low, shift.high} - {0.0}):
-        moved = drawn + delta * size
+        moved = moved_numbers(drawn, delta, shift.unit, size)
         share = float(((moved < observed.min()) | (moved > observed.max())).mean())
         if share > 0:
             notes.append(

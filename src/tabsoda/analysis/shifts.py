@@ -13,7 +13,7 @@ from tabsoda.errors import InputError
 from tabsoda.schema.column import Reason
 
 Array = NDArray[np.float64]
-Unit = Literal["sd", "units", "odds", "levels"]
+Unit = Literal["sd", "units", "percent", "odds", "levels"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 REASONS = (Reason.REFUSED, Reason.DONT_KNOW, Reason.BLANK, Reason.OTHER)
 # Shifts are tried at so many places between the ends of a range.
@@ -46,9 +46,10 @@ class Shift:
         Only answers that are missing for one of these reasons; empty for all.
     where : str or None
         Only respondents who meet a condition, such as ``"SEX == 2"``.
-    unit : {"sd", "units", "odds", "levels"} or None
-        Standard deviations of the observed answers, units of the question, logarithms of odds, or
-        levels; by default "sd" for numbers, "levels" for ordinals, "odds" for nominals.
+    unit : {"sd", "units", "percent", "odds", "levels"} or None
+        Standard deviations of the observed answers, units of the question, per cent of the answer,
+        logarithms of odds, or levels; by default "sd" for numbers, "levels" for ordinals, "odds"
+        for nominals.
 
     Examples
     --------

@@ -50,10 +50,11 @@ def sensitivity(
         The output folder of tabsoda impute.
     shift
         A question and a range, such as INCOME=-1..1. Numbers are shifted in standard deviations of
-        the observed answers ("INCOME=-500..500 units": in units), ordinals in levels, the odds of
-        a level in logarithms: "SMOKES[1]=-1..1". By reason: INCOME:refused=-1..1 (refused,
-        dont_know, blank, other). By group: "INCOME where SEX == 2=-1..1". With a step:
-        INCOME=-1..1:0.5. Several --shift are combined; the tipping point is that of the first.
+        the observed answers ("INCOME=-500..500 units": in units, "INCOME=-30..30 percent": in per
+        cent of the answer), ordinals in levels, the odds of a level in logarithms:
+        "SMOKES[1]=-1..1". By reason: INCOME:refused=-1..1 (refused, dont_know, blank, other). By
+        group: "INCOME where SEX == 2=-1..1". With a step: INCOME=-1..1:0.5. Several --shift are
+        combined; the tipping point is that of the first.
     formula
         Outcome ~ terms, as in tabsoda pool.
     mean
