@@ -397,6 +397,11 @@ def test_other_designs_that_are_refused(plain, described):
         pooled_model(described, "income ~ members + smokes + region", where="stratum == 3")
 
 
+def test_a_function_cannot_have_a_design(plain):
+    with pytest.raises(InputError, match="where, design and exponentiate only apply to formulas"):
+        plain.pool(lambda table: (table["income"].mean(), 1.0), design=FULL)
+
+
 def test_blank_strata_are_refused_unless_the_row_is_not_in_the_sample():
     def blank(frame):
         number = pl.int_range(pl.len())

@@ -12,7 +12,7 @@ from scipy import optimize
 
 from tabsoda import read_survey
 from tabsoda.analysis import Shift, pooled_mean, pooled_model, pooled_proportions, sensitivity
-from tabsoda.analysis.shifting import plan_shift, shifted_result
+from tabsoda.analysis.shifting import find_gates, plan_shift, shifted_result
 from tabsoda.analysis.tilting import LevelProbabilities, concentration
 from tabsoda.cli.main import main
 from tabsoda.errors import InputError
@@ -239,6 +239,21 @@ def test_tilted_ordinals_have_the_closed_form():
     np.testing.assert_allclose(shares, tilted, atol=0.008)
 
 
+def test_many_patterns_have_fewer_points_and_the_same_mean(monkeypatch):
+    generator = np.random.default_rng(7)
+    p = generator.dirichlet(np.ones(4), 8000)
+    below = [generator.random((8000, 1)) > p.cumsum(axis=1) for _ in range(6)]
+    drawn = np.array([one.sum(axis=1) for one in below]).astype(float)
+    monkeypatch.setattr("tabsoda.analysis.tilting._MOST_NUMBERS", 1000)
+    known = LevelProbabilities.of_draws(drawn, 4, np.random.default_rng(1))
+    assert len(known.points) == 8
+    keep, choose = generator.random(drawn.shape), generator.random(drawn.shape)
+    last = (np.arange(4) == 3).astype(float)
+    found = (known.replaced(drawn, last, 1.0, keep, choose) == 3).mean()
+    odds = p[:, 3] * np.e
+    assert found == pytest.approx((odds / (1 - p[:, 3] + odds)).mean(), abs=0.01)
+
+
 def test_the_concentration_is_that_of_the_cells():
     generator = np.random.default_rng(6)
     for wanted in (0.5, 4.0):
@@ -306,13 +321,13 @@ def test_a_gate_moves_with_its_followers(result):
 def test_rules_name_gates_that_the_skips_do_not_show(result):
     condition = Condition("health", levels=(1,))
     rule = SkipRule("r1", "party", ((condition,),), status=RuleStatus.APPROVED)
-    rules = RuleSet((rule,), result.table.columns)
+    gates = find_gates(result, RuleSet((rule,), result.table.columns))
     assert not plan_shift(result, Shift(("health",), 1, 1)).whole_rows
-    assert plan_shift(result, Shift(("health",), 1, 1), rules=rules).whole_rows
+    assert plan_shift(result, Shift(("health",), 1, 1), gates=gates).whole_rows
     with pytest.raises(
         InputError, match=r"'health' decides who is asked other questions.*in levels"
     ):
-        plan_shift(result, Shift(("health",), 1, 1, unit="levels"), rules=rules)
+        plan_shift(result, Shift(("health",), 1, 1, unit="levels"), gates=gates)
 
 
 def test_the_tipping_point_is_where_the_interval_crosses_the_null(result):

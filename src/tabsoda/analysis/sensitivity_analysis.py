@@ -27,7 +27,7 @@ import numpy as np
 
 from tabsoda.analysis.models import pooled_model
 from tabsoda.analysis.pooled import RATIOS, PooledEstimates
-from tabsoda.analysis.shifting import PlannedShift, plan_shift, shifted_result
+from tabsoda.analysis.shifting import PlannedShift, find_gates, plan_shift, shifted_result
 from tabsoda.analysis.shifts import Shift
 from tabsoda.errors import InputError, InteractionWarning
 from tabsoda.progress import Progress
@@ -286,8 +286,9 @@ def sensitivity(
     wanted = [one if isinstance(one, Shift) else Shift.parse(one) for one in given]
     if not wanted:
         raise InputError("There is no shift", expected="a shift such as INCOME=-1..1")
+    gates = find_gates(result, rules)
     planned = tuple(
-        plan_shift(result, shift, seed=seed, within_range=within_range, rules=rules)
+        plan_shift(result, shift, seed=seed, within_range=within_range, gates=gates)
         for shift in wanted
     )
     null = float(null)

@@ -66,7 +66,9 @@ def draw_sensitivity(found: Sensitivity) -> Markup:
     for tip in found.tipping:
         if tip.others in curves:
             at = across(tip.delta)
-            parts.append(_line(at, _TOP, at, _BOTTOM, "tip"))
+            style = f"stroke:{_COLOURS[curves.index(tip.others)]}" if tip.others else None
+            path = f"M{number(at)} {_TOP}V{_BOTTOM}"
+            parts.append(element("path", class_="tip", d=path, style=style))
             parts.append(_text(at, _TOP - 4, delta_text(tip.delta), "middle"))
     for delta in _ticks(across.low, across.high):
         parts.append(_text(across(delta), _BOTTOM + 18, delta_text(delta), "middle"))

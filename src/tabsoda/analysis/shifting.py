@@ -70,7 +70,7 @@ def plan_shift(
     *,
     seed: int = 0,
     within_range: bool = False,
-    rules: RuleSet | None = None,
+    gates: Mask | None = None,
 ) -> PlannedShift:
     """Find the answers that a shift moves, or raise if it cannot be applied.
 
@@ -82,10 +82,10 @@ def plan_shift(
         Of the random numbers that choose which categorical answers change.
     within_range : bool
         Keep shifted numbers within the range of the observed ones.
-    rules : RuleSet, optional
-        By default those of the imputer that made the result.
+    gates : ndarray of bool, shape (n_columns,), optional
+        See :func:`find_gates`.
     """
-    gates = _gates(result, rules)
+    gates = find_gates(result) if gates is None else gates
     keys = row_keys(result.table.values, result.table.states.states)
     moves: list[Move] = []
     sizes: list[float] = []
@@ -161,8 +161,15 @@ def shifted_result(
     return shifted
 
 
-def _gates(result: Imputations, rules: RuleSet | None) -> Mask:
-    """Return which questions decide whether others are asked, shape (n_columns,)."""
+def find_gates(result: Imputations, rules: RuleSet | None = None) -> Mask:
+    """Return which questions decide whether others are asked, shape (n_columns,).
+
+    Parameters
+    ----------
+    result : Imputations
+    rules : RuleSet, optional
+        By default those of the imputer that made the result.
+    """
     table = result.table
     if rules is None and result.run is not None and result.run.imputer is not None:
         rules = result.run.imputer.rules_

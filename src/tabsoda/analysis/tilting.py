@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
-# Points of the distribution of a cell's probabilities, over which tilted ones are averaged.
-_POINTS = 200
+# Points of the distribution of a cell's probabilities, over which tilted ones are averaged. With
+# many patterns there are fewer, to limit memory; the average over cells remains precise.
+_FEWEST_POINTS, _MOST_POINTS = 8, 200
+_MOST_NUMBERS = 2e7
 # Draws of a cell agree about as often by chance, or nearly always, beyond these limits.
 _LEAST_AGREEMENT, _MOST_AGREEMENT = 1e-3, 0.999
 
@@ -57,7 +59,8 @@ class LevelProbabilities:
         patterns, pattern = np.unique(others.reshape(-1, n_levels), axis=0, return_inverse=True)
         # A level that was never drawn for any cell stays impossible.
         shape = np.where(prior > 0, patterns + prior, 0.0)
-        gammas = generator.standard_gamma(np.broadcast_to(shape, (_POINTS, *shape.shape)))
+        n_points = int(np.clip(_MOST_NUMBERS / shape.size, _FEWEST_POINTS, _MOST_POINTS))
+        gammas = generator.standard_gamma(np.broadcast_to(shape, (n_points, *shape.shape)))
         points = gammas / np.maximum(gammas.sum(axis=2, keepdims=True), 1e-300)
         by_level = np.asarray(pattern).reshape(-1, n_levels)
         return cls(points, by_level[np.arange(drawn.shape[1]), _whole(drawn)])

@@ -185,9 +185,10 @@ class Imputations:
                 design=design,
                 exponentiate=exponentiate,
             )
-        if weights is not None or where is not None or exponentiate:
+        has_design = design is not None and design != "described"
+        if weights is not None or where is not None or exponentiate or has_design:
             raise InputError(
-                "The parameters weights, where and exponentiate only apply to formulas",
+                "The parameters weights, where, design and exponentiate only apply to formulas",
                 next_step="Use them inside the function: its table has all columns of the survey",
             )
         pooled = pool(self.apply(model))
