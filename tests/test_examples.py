@@ -76,6 +76,17 @@ def test_routing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_sensitivity(tmp_path: Path) -> None:
+    text = _run("sensitivity.py", tmp_path)
+    assert "Design: weights FINALWGT, strata (3), clusters (30)" in text
+    refused = re.search(r"(\d+) imputed answers of INCOME:refused", text)
+    assert refused is not None
+    assert int(refused[1]) > 0
+    assert len(re.findall(r"^ *\+?[\d.]+ +\+?[\d.]+ +[\d,]+ ", text, flags=re.MULTILINE)) == 15
+    assert "<svg" in (tmp_path / "sensitivity.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 def test_from_spss(tmp_path: Path) -> None:
     text = _run("from_spss.py", tmp_path)
     assert "Pooled over 20 imputations" in text

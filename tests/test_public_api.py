@@ -45,6 +45,7 @@ def test_public_names():
         "read_form",
         "read_survey",
         "read_survey_with_form",
+        "sensitivity",
         "skip_metrics",
     ]
     assert dir(tabsoda) == sorted(tabsoda.__all__)

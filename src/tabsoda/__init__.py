@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tabsoda._version import __version__
 
 if TYPE_CHECKING:
-    from tabsoda.analysis import pool
+    from tabsoda.analysis import pool, sensitivity
     from tabsoda.bench.metrics.skip_metrics import skip_metrics
     from tabsoda.engine.settings import EngineSettings
     from tabsoda.errors import InputError, TabSODAError
@@ -63,6 +63,7 @@ _HOMES = {
     "read_form": "tabsoda.questionnaire",
     "read_survey": "tabsoda.reading",
     "read_survey_with_form": "tabsoda.questionnaire",
+    "sensitivity": "tabsoda.analysis",
     "skip_metrics": "tabsoda.bench.metrics.skip_metrics",
 }
 
@@ -100,6 +101,7 @@ __all__ = [
     "read_form",
     "read_survey",
     "read_survey_with_form",
+    "sensitivity",
     "skip_metrics",
 ]
 

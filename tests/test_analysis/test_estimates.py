@@ -167,7 +167,7 @@ def test_unweighted_models_equal_a_pool_of_statsmodels_fits(result):
 
     frames = [model_frame(result, number) for number in range(1, 5)]
     expected = pool([smf.ols("age ~ region + health", frame).fit() for frame in frames])
-    pooled = result.pool("age ~ region + health")
+    pooled = result.pool("age ~ region + health", design=None)
     np.testing.assert_allclose(pooled.estimates, expected.estimates, rtol=1e-9)
     np.testing.assert_allclose(pooled.covariance, expected.covariance, rtol=1e-9)
     np.testing.assert_allclose(pooled.df, expected.df, rtol=1e-9)
@@ -180,8 +180,9 @@ def test_a_function_is_called_with_tables_whose_skips_are_blank(result):
     assert [series.null_count() for series in found] == [skipped] * 4
     assert min(series.min() for series in found) >= 1
     pooled = result.pool(lambda t: (t["age"].mean(), t["age"].var() / len(t)))
-    np.testing.assert_allclose(pooled.estimates, pooled_mean(result, "age").estimates)
-    np.testing.assert_allclose(pooled.covariance, pooled_mean(result, "age").covariance)
+    mean = pooled_mean(result, "age", design=None)
+    np.testing.assert_allclose(pooled.estimates, mean.estimates)
+    np.testing.assert_allclose(pooled.covariance, mean.covariance)
 
 
 def test_levels_in_c_are_named_as_in_the_file(result):
@@ -261,7 +262,7 @@ def test_a_comparison_leaves_out_those_whom_the_question_was_not_put_to(result):
         return np.array([(asked > 10).mean()]), np.array([[1.0]])
 
     expected = np.mean([share(model_frame(result, k + 1))[0] for k in range(len(result))])
-    pooled = pooled_model(result, "I(cigarettes > 10) ~ 1")
+    pooled = pooled_model(result, "I(cigarettes > 10) ~ 1", design=None)
     assert pooled.estimates[0] == pytest.approx(expected, rel=1e-9)
     asked = int((~result.table.states.skipped[:, 4]).sum())
     assert pooled.counts.used.tolist() == [asked] * 4

@@ -9,10 +9,12 @@ import pytest
 
 from tabsoda import load_result
 from tabsoda.analysis import (
+    SampleDesign,
     pooled_by,
     pooled_mean,
     pooled_proportions,
     pooled_quantile,
+    pooled_ratio,
     pooled_table,
 )
 from tabsoda.cli.main import main
@@ -97,8 +99,8 @@ def test_a_model_as_json_has_raw_terms_labels_and_n(as_json, folder):
 
 def test_odds_ratios_are_shown_instead_of_coefficients(pool):
     options = ["--family", "binomial", "--exponentiate"]
-    lines = pool("--formula", "I(smokes == 1) ~ age", *options)
-    assert lines[-1] == "Unweighted; use the survey's weights with --weights weight"
+    lines = pool("--formula", "I(smokes == 1) ~ age", *options, "--no-design")
+    assert lines[-1] == "Not used from the description: weight (--no-design)"
     assert "odds ratio" in lines[3]
     assert "std error" not in lines[3]
 
@@ -111,7 +113,7 @@ def test_models_by_group(pool, as_json):
     assert [one["group"]["label"] for one in found["groups"]] == ["Yes", "No"]
     assert [one["group"]["code"] for one in found["groups"]] == [1, 2]
     used = np.array([one["n"]["used"] for one in found["groups"]]).sum(axis=0)
-    assert used.tolist() == found["n"]["used"] == [80] * 4
+    assert used.tolist() == found["n"]["used"] == [74] * 4
 
 
 def test_medians_and_quantiles(pool, as_json, refused, folder):
@@ -204,3 +206,36 @@ def test_what_is_refused(words, message, refused):
     import re
 
     assert re.search(message, refused(*words))
+
+
+def test_the_design_is_used_and_named(pool, as_json, refused, folder):
+    lines = pool("--mean", "age")
+    assert "Design from the description: weights weight; variance by linearisation." in lines
+    words = ["--mean", "age", "--strata", "smokes", "--clusters", "person", "--population", "0.1"]
+    lines = pool(*words)
+    shown = " ".join(lines[-4:])
+    assert "Design: weights weight, strata smokes (2), clusters person (74), population" in shown
+    found = as_json(*words)
+    assert found["design"]["n_clusters"] == 74
+    assert found["weights"] == "weight"
+    design = SampleDesign("weight", "smokes", "person", 0.1)
+    expected = pooled_mean(load_result(folder), "age", design=design)
+    assert found["results"][0]["estimates"][0]["std_error"] == expected.std_errors[0]
+    assert found["results"][0]["complete_df"] == 72
+    plain = as_json("--mean", "age", "--no-design")
+    assert plain["design"] is None
+    assert plain["results"][0]["n"]["used"] == [80] * 4
+    assert "has only one cluster" in refused("--mean", "age", "--strata", "person")
+
+
+def test_totals_and_ratios(pool, as_json, refused, folder):
+    lines = pool("--total", "cigarettes", "age")
+    assert [line.split()[0] for line in lines if line.startswith(("age ", "cigarettes "))] == [
+        "cigarettes",
+        "age",
+    ]
+    found = as_json("--ratio", "cigarettes:age", "--where", "smokes == 1")["results"][0]
+    expected = pooled_ratio(load_result(folder), "cigarettes", "age", where="smokes == 1")
+    assert found["estimates"][0]["estimate"] == expected.estimates[0]
+    assert found["estimates"][0]["term"] == "cigarettes / age"
+    assert "two questions with a colon" in refused("--ratio", "age")

@@ -53,7 +53,7 @@ def test_a_mean_of_a_subset_by_hand(result):
     ]
     sizes = [len(a) for a in ages]
     expected = rubin([a.mean() for a in ages], [a.var() / len(a) for a in ages], min(sizes) - 1)
-    pooled = pooled_mean(result, "age", where="age > 30 and smokes == 2")
+    pooled = pooled_mean(result, "age", where="age > 30 and smokes == 2", design=None)
     check(pooled, expected)
     assert pooled.counts.used.tolist() == sizes
     assert len(set(sizes)) > 1
@@ -171,7 +171,7 @@ def test_shares_by_hand_and_inside_0_to_1():
 
 
 def test_groups_are_formed_in_every_draw(result):
-    groups = pooled_by(result, "region", pooled_mean, "age", where="smokes == 1")
+    groups = pooled_by(result, "region", pooled_mean, "age", where="smokes == 1", design=None)
     assert list(groups) == ["north", "south", "west"]
     assert groups.failed == {"sea": "nobody"}
     assert groups.notes == (
@@ -254,8 +254,8 @@ def test_replicate_weights_know_subsets(result):
 
 
 def test_codes_of_nominals_taken_as_numbers_are_noted(result):
-    assert "its codes are used as numbers" in pooled_mean(result, "smokes").notes[0]
-    assert pooled_mean(result, "health").notes == ()
+    assert "its codes are used as numbers" in pooled_mean(result, "smokes").notes[-1]
+    assert pooled_mean(result, "health", design=None).notes == ()
     with pytest.raises(InputError, match=r"'age' has no levels.*mean"):
         pooled_proportions(result, "age")
 
@@ -292,7 +292,7 @@ def test_tables_of_text_fit_eighty_columns(result):
         assert max(map(len, text.splitlines())) <= 80
         assert text.startswith("Pooled over 4 imputations (Rubin's rules)\nN = ")
     assert "left out: 1 blank weight" in str(shown[0])
-    assert "Weighted" in str(shown[3])
+    assert "Design: weights" in str(shown[3])
     assert "smokes: 1 'Yes'; N = " in str(shown[1])
     assert str(shown[3]).count("health (columns)") == 2
     assert "odds ratio" in str(shown[4])

@@ -61,7 +61,7 @@ def test_r_makes_a_mids_in_which_skips_are_na(rich, tmp_path):
     second = rich.values(2)[:, 1]
     values = [np.nan if v in (None, "NA") else v for v in found["values"]]
     assert np.array_equal(np.array(values, dtype=float), second, equal_nan=True)
-    pooled = rich.pool("cigarettes ~ weight")
+    pooled = rich.pool("cigarettes ~ weight", design=None)
     np.testing.assert_allclose(pooled.estimates, [r["estimate"] for r in found["pooled"]])
     np.testing.assert_allclose(pooled.std_errors, [r["std.error"] for r in found["pooled"]])
 

@@ -81,6 +81,22 @@ def row_keys(
         return _mix_numpy(hashes + occurrences.astype(np.uint64) * np.uint64(GOLDEN)).view(np.int64)
 
 
+def keyed_uniforms(keys: NDArray[np.int64], seed: int, *names: object) -> NDArray[np.float64]:
+    """Return a number between 0 and 1 for each key of a named stream, in the shape of the keys.
+
+    Examples
+    --------
+    >>> first = keyed_uniforms(np.arange(3), 1, "shift")
+    >>> bool((first[::-1] == keyed_uniforms(np.arange(3)[::-1], 1, "shift")).all())
+    True
+    """
+    stream = np.uint64(stream_key(seed, *names) & MASK_64)
+    with np.errstate(over="ignore"):
+        bits = _mix_numpy(_mix_numpy(keys.astype(np.int64).view(np.uint64) + stream))
+    # The upper 53 bits, at the middle of their interval: never exactly 0 or 1.
+    return np.asarray(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+
+
 def row_hashes(values: NDArray[np.float64], states: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Hash each row's content, shape (n_rows,); parameters as in :func:`row_keys`."""
     # Adding 0.0 turns -0.0 into 0.0; unanswered cells enter with their state, not a value.

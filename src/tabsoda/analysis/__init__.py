@@ -4,7 +4,7 @@ Input: imputations and what to estimate. Output: pooled estimates with confidenc
 """
 
 from tabsoda.analysis.crosstab import PooledTable, pooled_table
-from tabsoda.analysis.estimates import pooled_mean, pooled_proportions, pooled_total
+from tabsoda.analysis.estimates import pooled_mean, pooled_proportions, pooled_ratio, pooled_total
 from tabsoda.analysis.groups import PooledGroups, pooled_by
 from tabsoda.analysis.models import pooled_model
 from tabsoda.analysis.pooled import PooledEstimates, WaldTest
@@ -12,6 +12,14 @@ from tabsoda.analysis.pooling import pool
 from tabsoda.analysis.quantiles import pooled_median, pooled_quantile
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import RowCounts
+from tabsoda.analysis.sample_design import SampleDesign
+from tabsoda.analysis.sensitivity_analysis import (
+    Sensitivity,
+    SensitivityPoint,
+    TippingPoint,
+    sensitivity,
+)
+from tabsoda.analysis.shifts import Shift
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.errors import InteractionWarning
 
@@ -22,7 +30,12 @@ __all__ = [
     "PooledTable",
     "ReplicateWeights",
     "RowCounts",
+    "SampleDesign",
+    "Sensitivity",
+    "SensitivityPoint",
+    "Shift",
     "TermLabel",
+    "TippingPoint",
     "WaldTest",
     "pool",
     "pooled_by",
@@ -31,6 +44,8 @@ __all__ = [
     "pooled_model",
     "pooled_proportions",
     "pooled_quantile",
+    "pooled_ratio",
     "pooled_table",
     "pooled_total",
+    "sensitivity",
 ]

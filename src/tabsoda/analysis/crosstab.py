@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tabsoda.analysis.estimates import pooled_proportions
 from tabsoda.analysis.groups import PooledGroups, pooled_by
 from tabsoda.analysis.pooled import PooledEstimates
+from tabsoda.analysis.sample_design import DesignChoice
 from tabsoda.analysis.variables import find_variable
 from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError
@@ -64,7 +65,13 @@ class PooledTable:
 
 
 def pooled_table(
-    result: Imputations, row: str, column: str, *, weights: Any = None, where: Any = None
+    result: Imputations,
+    row: str,
+    column: str,
+    *,
+    weights: Any = None,
+    where: Any = None,
+    design: DesignChoice = "described",
 ) -> PooledTable:
     """Pool a cross table of two categorical questions, in row percentages.
 
@@ -77,6 +84,8 @@ def pooled_table(
         As in :func:`tabsoda.analysis.pooled_mean`.
     where : str or array of bool, optional
         A subset, as in :func:`tabsoda.analysis.pooled_mean`.
+    design : SampleDesign, "described" or None
+        As in :func:`tabsoda.analysis.pooled_mean`.
     """
     if row == column:
         raise InputError(
@@ -85,7 +94,8 @@ def pooled_table(
             expected="two different questions",
         )
     selected = selected_rows(result, where)
-    groups = pooled_by(result, row, pooled_proportions, column, weights=weights, where=selected)
+    options = {"weights": weights, "design": design}
+    groups = pooled_by(result, row, pooled_proportions, column, where=selected, **options)
     both = selected.answered([find_variable(result, row, "table")])
-    total = pooled_proportions(result, column, weights=weights, where=both)
+    total = pooled_proportions(result, column, where=both, **options)
     return PooledTable(find_variable(result, column).column, groups, total)

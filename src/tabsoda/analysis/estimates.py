@@ -1,25 +1,26 @@
-"""Means, totals and shares over all draws, with weights and replicate weights.
+"""Means, totals, ratios and shares over all draws, with the design of the sample.
 
-Without weights the variance is that of a simple random sample of the respondents used. With weights
-it is that of a sample drawn with replacement (as with R's ``svydesign(ids = ~1)``), and subsets are
-domains; strata and clusters need replicate weights.
+Without a design the variance is that of a simple random sample of the respondents used. With a
+design it is linearised (as with R's ``svydesign``) or comes from replicate weights, and subsets are
+domains: rows outside count as zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.analysis.linearisation import Sample
 from tabsoda.analysis.pooling import Analysis, pool
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import Rows, with_weights
+from tabsoda.analysis.sample_design import DesignChoice, find_sample
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.analysis.variables import Variable, find_variable, written_levels
-from tabsoda.analysis.weights import Weights, notes_on_weights, row_weights
 from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError
 from tabsoda.schema.column import ColumnKind
@@ -36,7 +37,12 @@ Statistic = Callable[[Array, Mask, Array], tuple[Array, Array]]
 
 
 def pooled_mean(
-    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+    result: Imputations,
+    column: str,
+    *,
+    weights: Any = None,
+    where: Any = None,
+    design: DesignChoice = "described",
 ) -> PooledEstimates:
     """Pool the mean of a question among the respondents who were asked it.
 
@@ -46,11 +52,14 @@ def pooled_mean(
     column : str
         A continuous question, or a categorical one whose levels are numbers.
     weights : str, array or ReplicateWeights, optional
-        A column of the survey, or the weights themselves. Respondents with a blank weight are left
-        out.
+        A column of the survey, or the weights themselves, in place of those of the design.
+        Respondents with a blank weight are left out.
     where : str or array of bool, optional
         A subset, such as ``"age >= 18 and sex == 2"``, or a mask of shape (n_rows,) or
         (n_draws, n_rows). Evaluated in every draw, because the answers may be imputed.
+    design : SampleDesign, "described" or None
+        Weights, strata and clusters; by default the columns with these roles in the description.
+        None for a simple random sample.
 
     Returns
     -------
@@ -63,7 +72,7 @@ def pooled_mean(
         variable,
         lambda d: variable.numbers(d)[:, None],
         (column,),
-        weights,
+        find_sample(result, weights, design),
         where,
         weighted_means,
     )
@@ -71,7 +80,12 @@ def pooled_mean(
 
 
 def pooled_total(
-    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+    result: Imputations,
+    column: str,
+    *,
+    weights: Any = None,
+    where: Any = None,
+    design: DesignChoice = "described",
 ) -> PooledEstimates:
     """Pool the total of a question; respondents who were not asked it add nothing.
 
@@ -79,13 +93,24 @@ def pooled_total(
     """
     variable = with_numbers(result, column)
     pooled = pooled_statistic(
-        result, variable, lambda d: variable.numbers(d)[:, None], (column,), weights, where, _sum
+        result,
+        variable,
+        lambda d: variable.numbers(d)[:, None],
+        (column,),
+        find_sample(result, weights, design),
+        where,
+        _sum,
     )
     return replace(pooled, kind="total", notes=(*pooled.notes, *_note_on_codes(variable)))
 
 
 def pooled_proportions(
-    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+    result: Imputations,
+    column: str,
+    *,
+    weights: Any = None,
+    where: Any = None,
+    design: DesignChoice = "described",
 ) -> PooledEstimates:
     """Pool the share of every level of a categorical question among those who were asked it.
 
@@ -109,9 +134,38 @@ def pooled_proportions(
 
     texts = [described.describe_level(level) for level in described.levels]
     names = tuple(f"{column} = {text}" for text in texts)
-    pooled = pooled_statistic(result, variable, indicators, names, weights, where, weighted_means)
+    sample = find_sample(result, weights, design)
+    pooled = pooled_statistic(result, variable, indicators, names, sample, where, weighted_means)
     labels = tuple(TermLabel(text, column) for text in texts)
     return replace(pooled, kind="share", labels=labels)
+
+
+def pooled_ratio(
+    result: Imputations,
+    numerator: str,
+    denominator: str,
+    *,
+    weights: Any = None,
+    where: Any = None,
+    design: DesignChoice = "described",
+) -> PooledEstimates:
+    """Pool the ratio of two totals, such as spending per member of the household.
+
+    Respondents without an answer to one of the two questions are left out. Parameters are those of
+    :func:`pooled_mean`, with two questions.
+    """
+    above, below = with_numbers(result, numerator), with_numbers(result, denominator)
+    pooled = pooled_statistic(
+        result,
+        (above, below),
+        lambda d: np.column_stack([above.numbers(d), below.numbers(d)]),
+        (f"{numerator} / {denominator}",),
+        find_sample(result, weights, design),
+        where,
+        _ratio,
+    )
+    notes = dict.fromkeys((*pooled.notes, *_note_on_codes(above), *_note_on_codes(below)))
+    return replace(pooled, kind="ratio of totals", notes=tuple(notes))
 
 
 def weighted_means(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
@@ -129,41 +183,63 @@ def _sum(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
     return parts.sum(axis=0), parts
 
 
-def used_rows(result: Imputations, variable: Variable, weights: Weights | None, where: Any) -> Rows:
+def _ratio(values: Array, counted: Mask, weights: Array) -> tuple[Array, Array]:
+    """Return the ratio of two weighted sums, and each row's influence on it."""
+    (above, below), parts = _sum(values, counted, weights)
+    if below == 0:
+        raise InputError("The ratio is not defined", found="a denominator whose total is 0")
+    ratio = above / below
+    return np.array([ratio]), (parts[:, :1] - ratio * parts[:, 1:]) / below
+
+
+def used_rows(
+    result: Imputations,
+    variables: Sequence[Variable],
+    sample: Sample | ReplicateWeights | None,
+    where: Any,
+) -> Rows:
     """Return which rows count in every draw: in the subset, with a weight and an answer."""
-    rows = with_weights(selected_rows(result, where), weights).answered([variable])
-    return rows.check_not_empty(variable.column.name)
+    rows = with_weights(selected_rows(result, where), sample).answered(variables)
+    return rows.check_not_empty(" and ".join(one.column.name for one in variables))
 
 
 def pooled_statistic(
     result: Imputations,
-    variable: Variable,
+    variable: Variable | tuple[Variable, ...],
     values_of: Callable[[int], Array],
     names: tuple[str, ...],
-    weights: Any,
+    sample: Sample | ReplicateWeights | None,
     where: Any,
     statistic: Statistic,
 ) -> PooledEstimates:
     """Pool a statistic of the values of every draw, shape (n_rows, k)."""
-    found = row_weights(result, weights)
-    rows = used_rows(result, variable, found, where)
+    rows = used_rows(
+        result, [variable] if isinstance(variable, Variable) else variable, sample, where
+    )
     analyses = [
-        _analysis(values_of(draw), rows.counted[draw - 1], found, names, statistic)
+        _analysis(values_of(draw), rows.counted[draw - 1], sample, names, statistic)
         for draw in range(1, len(result) + 1)
     ]
-    return replace(pool(analyses, notes=notes_on_weights(found)), counts=rows.counts())
+    return replace(pool(analyses, notes=notes_on_sample(sample)), counts=rows.counts())
+
+
+def notes_on_sample(sample: Sample | ReplicateWeights | None) -> tuple[str, ...]:
+    """Return notes on the design and on how the variance was computed."""
+    if isinstance(sample, ReplicateWeights):
+        return (f"Weighted; variance from {sample.replicates.shape[1]} replicate weights.",)
+    return () if sample is None else sample.notes
 
 
 def _analysis(
     values: Array,
     counted: Mask,
-    weights: Weights | None,
+    sample: Sample | ReplicateWeights | None,
     names: tuple[str, ...],
     statistic: Statistic,
 ) -> Analysis:
-    if isinstance(weights, ReplicateWeights):
-        estimates, covariance = weights.estimate(lambda w: statistic(values, counted, w)[0])
-        return Analysis(estimates, covariance, names, weights.df)
+    if isinstance(sample, ReplicateWeights):
+        estimates, covariance = sample.estimate(lambda w: statistic(values, counted, w)[0])
+        return Analysis(estimates, covariance, names, sample.df)
     n = int(counted.sum())
     if n < 2:
         raise InputError(
@@ -172,16 +248,29 @@ def _analysis(
             expected="2 or more",
             next_step="Widen the subset or the groups",
         )
-    if weights is None:
-        # A mean is over the respondents used; a total over all, with zeros for the others.
-        sample = counted if statistic is weighted_means else np.ones(len(values), dtype=bool)
-        weights = np.ones(len(values))
-    else:
-        sample = ~np.isnan(weights)
-    estimates, pulls = statistic(values[sample], counted[sample], weights[sample])
-    n_sample = int(sample.sum())
+    if sample is not None:
+        weights = np.where(sample.sampled, sample.weights, 0.0)
+        estimates, pulls = statistic(values, counted, weights)
+        covariance = sample.covariance(pulls, counted)
+        return Analysis(estimates, covariance, names, checked_df(sample.df(counted), names[0]))
+    # A mean is over the respondents used; a total over all, with zeros for the others.
+    used = np.ones(len(values), dtype=bool) if statistic is _sum else counted
+    estimates, pulls = statistic(values[used], counted[used], np.ones(int(used.sum())))
+    n_used = int(used.sum())
     away = pulls - pulls.mean(axis=0)
-    return Analysis(estimates, n_sample / (n_sample - 1) * away.T @ away, names, float(n - 1))
+    return Analysis(estimates, n_used / (n_used - 1) * away.T @ away, names, float(n - 1))
+
+
+def checked_df(df: float, what: str) -> float:
+    """Return degrees of freedom of the design, or raise if there are none."""
+    if df < 1:
+        raise InputError(
+            f"There are too few clusters to estimate {what}",
+            found=f"{df:g} degrees of freedom: clusters minus strata, less terms of a model",
+            expected="1 or more",
+            next_step="Widen the subset or the groups, merge strata, or leave out terms",
+        )
+    return df
 
 
 def with_numbers(result: Imputations, name: str) -> Variable:

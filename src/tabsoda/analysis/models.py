@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.analysis.design import Design, check_outcome, check_rank, model_design
+from tabsoda.analysis.estimates import checked_df, notes_on_sample
 from tabsoda.analysis.formula import check_formula, has_moving_knots, transforms_log
+from tabsoda.analysis.linearisation import Sample
 from tabsoda.analysis.model_frame import require_analysis_extra
 from tabsoda.analysis.pooling import Analysis, pool
 from tabsoda.analysis.product_terms import unknown_products
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import with_weights
+from tabsoda.analysis.sample_design import DesignChoice, find_sample
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.analysis.variables import column_names, find_variable
-from tabsoda.analysis.weights import Weights, notes_on_weights, row_weights
 from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError, InteractionWarning
 from tabsoda.progress import Progress
@@ -43,6 +45,7 @@ def pooled_model(
     family: str = "gaussian",
     weights: Any = None,
     where: Any = None,
+    design: DesignChoice = "described",
     exponentiate: bool = False,
     progress: Progress | None = None,
 ) -> PooledEstimates:
@@ -59,11 +62,15 @@ def pooled_model(
     family : {"gaussian", "binomial", "poisson"}
         With their usual links. A binomial outcome is a comparison (``I(smokes == 1)``) or 0 and 1.
     weights : str, array or ReplicateWeights, optional
-        A column of the survey, or the weights themselves. Standard errors are then robust, as in
-        R's ``svyglm``, or come from the replicates. Respondents with a blank weight are left out.
+        A column of the survey, or the weights themselves, in place of those of the design.
+        Respondents with a blank weight are left out.
     where : str or array of bool, optional
         A subset, such as ``"age >= 18 and sex == 2"``, or a mask of shape (n_rows,) or
         (n_draws, n_rows). Evaluated in every draw, because the answers may be imputed.
+    design : SampleDesign, "described" or None
+        Weights, strata and clusters; by default the columns with these roles in the description.
+        Standard errors are then linearised, as in R's ``svyglm``, or come from replicate weights.
+        None for a simple random sample.
     exponentiate : bool
         Show odds ratios (binomial), rate ratios (poisson) or, if the outcome is a logarithm,
         ratios (gaussian), with their intervals.
@@ -93,18 +100,18 @@ def pooled_model(
             next_step="Leave out exponentiate",
         )
     names = check_formula(formula, column_names(result))
-    found = row_weights(result, weights)
-    rows = with_weights(selected_rows(result, where), found)
+    sample = find_sample(result, weights, design)
+    rows = with_weights(selected_rows(result, where), sample)
     rows = rows.answered([find_variable(result, name) for name in names])
     rows.check_not_empty("the model")
     analyses, labels = [], []
     for draw in range(1, len(result) + 1):
         if progress is not None:
             progress(draw - 1, len(result), f"draw {draw} of {len(result)}")
-        design = model_design(result, formula, draw, names, rows.counted[draw - 1])
-        labels.append(design.labels)
-        analyses.append(_fit(design, family, found))
-    notes = notes_on_weights(found)
+        model = model_design(result, formula, draw, names, rows.counted[draw - 1])
+        labels.append(model.labels)
+        analyses.append(_fit(model, family, sample))
+    notes = notes_on_sample(sample)
     if has_moving_knots(formula):
         notes = (*notes, "Spline knots differ between draws: give knots, lower_bound, upper_bound.")
     pooled = pool(analyses, notes=notes)
@@ -133,26 +140,33 @@ def _check_references(labels: list[tuple[TermLabel, ...]]) -> None:
                 )
 
 
-def _fit(design: Design, family: str, weights: Weights | None) -> Analysis:
+def _fit(design: Design, family: str, sample: Sample | ReplicateWeights | None) -> Analysis:
     check_rank(design)
     check_outcome(design, family)
     n, k = design.terms.shape
-    if isinstance(weights, ReplicateWeights):
-        estimates, covariance = weights.estimate(
+    if isinstance(sample, ReplicateWeights):
+        estimates, covariance = sample.estimate(
             lambda w: _fitted(design, family, w[design.rows]).params
         )
-        return Analysis(estimates, covariance, design.names, weights.df + 1 - k)
-    if weights is None:
+        return Analysis(estimates, covariance, design.names, sample.df + 1 - k)
+    if sample is None:
         fit = _fitted(design, family, None)
         return Analysis(fit.params, fit.cov_params(), design.names, float(n - k))
-    # Rows that the model leaves out are still part of the sample.
-    n_rows = int((~np.isnan(weights)).sum())
-    fit = _fitted(design, family, weights[design.rows], cov_type="HC0")
-    covariance = n_rows / (n_rows - 1) * fit.cov_params()
-    return Analysis(fit.params, covariance, design.names, float(n - k))
+    weights = sample.weights[design.rows]
+    fit = _fitted(design, family, weights)
+    # With the usual links, the score of a row is its residual times its terms. Rows that the model
+    # leaves out are still part of the sample.
+    pulls = np.zeros((sample.weights.size, k))
+    residuals = weights * (design.outcome - fit.predict(design.terms))
+    pulls[design.rows] = residuals[:, None] * design.terms @ fit.normalized_cov_params
+    counted = np.zeros(sample.weights.size, dtype=bool)
+    counted[design.rows] = True
+    covariance = sample.covariance(pulls, counted)
+    df = checked_df(sample.df(counted) + 1 - k, "the model")
+    return Analysis(fit.params, covariance, design.names, df)
 
 
-def _fitted(design: Design, family: str, weights: Array | None, **options: Any) -> Any:
+def _fitted(design: Design, family: str, weights: Array | None) -> Any:
     import statsmodels.api as sm
     from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
@@ -174,7 +188,7 @@ def _fitted(design: Design, family: str, weights: Array | None, **options: Any) 
     with warnings.catch_warnings(record=True) as caught:
         # Separation and lack of convergence are errors that name the draw.
         warnings.simplefilter("always")
-        fit = model.fit(tol=1e-12, maxiter=200, **options)
+        fit = model.fit(tol=1e-12, maxiter=200)
     term = None if family == "gaussian" else _separating_term(fit, design, rows, weights)
     separated = any(issubclass(one.category, PerfectSeparationWarning) for one in caught)
     if term is not None or separated:

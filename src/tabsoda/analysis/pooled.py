@@ -73,9 +73,9 @@ class PooledEstimates:
     counts : RowCounts or None
         How many respondents were used in every draw, and why others were left out.
     kind : str
-        ``"estimate"``, ``"mean"``, ``"median"``, ``"quantile"``, ``"total"`` or ``"share"``; or
-        ``"odds ratio"``, ``"rate ratio"`` or ``"ratio"``, for which ``estimates`` are logarithms
-        of the values shown.
+        ``"estimate"``, ``"mean"``, ``"median"``, ``"quantile"``, ``"total"``, ``"ratio of totals"``
+        or ``"share"``; or ``"odds ratio"``, ``"rate ratio"`` or ``"ratio"``, for which
+        ``estimates`` are logarithms of the values shown.
     warnings : tuple of str
         Reasons not to trust the estimates, such as a term that the draws were made without.
 

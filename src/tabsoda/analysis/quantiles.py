@@ -1,4 +1,4 @@
-"""Medians and other quantiles over all draws, with weights and replicate weights.
+"""Medians and other quantiles over all draws, with the design of the sample.
 
 With heaped answers, quantiles are far from normally distributed, but shares are not. So Rubin's
 rules pool the share of respondents below the quantile, and Woodruff's method converts the interval
@@ -23,15 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.analysis.estimates import pooled_statistic, used_rows, weighted_means, with_numbers
-from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rubin import logit_interval
+from tabsoda.analysis.sample_design import DesignChoice, find_sample
 from tabsoda.analysis.terms import TermLabel
-from tabsoda.analysis.weights import row_weights
 from tabsoda.errors import InputError
 from tabsoda.schema.column import ColumnKind
 
 if TYPE_CHECKING:
+    from tabsoda.analysis.linearisation import Sample
     from tabsoda.analysis.pooled import PooledEstimates
+    from tabsoda.analysis.replicates import ReplicateWeights
     from tabsoda.analysis.variables import Variable
     from tabsoda.results.imputations import Imputations
 
@@ -45,7 +46,12 @@ _ROUNDING = 1e-9
 
 
 def pooled_median(
-    result: Imputations, column: str, *, weights: Any = None, where: Any = None
+    result: Imputations,
+    column: str,
+    *,
+    weights: Any = None,
+    where: Any = None,
+    design: DesignChoice = "described",
 ) -> PooledEstimates:
     """Pool the median of a question among the respondents who were asked it.
 
@@ -63,7 +69,7 @@ def pooled_median(
     >>> pooled_median(Imputations(table, cells), "age").estimates.tolist()
     [10.5]
     """
-    pooled = pooled_quantile(result, column, 0.5, weights=weights, where=where)
+    pooled = pooled_quantile(result, column, 0.5, weights=weights, where=where, design=design)
     return replace(pooled, names=(column,), labels=(), kind="median")
 
 
@@ -74,6 +80,7 @@ def pooled_quantile(
     *,
     weights: Any = None,
     where: Any = None,
+    design: DesignChoice = "described",
 ) -> PooledEstimates:
     """Pool quantiles of a question among the respondents who were asked it.
 
@@ -84,7 +91,7 @@ def pooled_quantile(
         A continuous question, or an ordinal one whose levels are numbers.
     quantiles : float or sequence of float
         Between 0 and 1; 0.9 has nine tenths of the respondents below it.
-    weights, where
+    weights, where, design
         As for :func:`~tabsoda.analysis.pooled_mean`.
 
     Returns
@@ -99,7 +106,8 @@ def pooled_quantile(
     """
     shares = _checked(quantiles)
     variable = _ordered(result, column)
-    values, masses = _stacked(result, variable, weights, where)
+    sample = find_sample(result, weights, design)
+    values, masses = _stacked(result, variable, sample, where)
     points = weighted_quantiles(values, masses, shares)
 
     below, at = (_share(values, masses, points, side) for side in ("left", "right"))
@@ -112,7 +120,7 @@ def pooled_quantile(
 
     texts = [f"{share:g} quantile" for share in shares]
     names = tuple(f"{column}: {text}" for text in texts)
-    pooled = pooled_statistic(result, variable, indicators, names, weights, where, weighted_means)
+    pooled = pooled_statistic(result, variable, indicators, names, sample, where, weighted_means)
     pooled = _inverted(pooled, column, shares, points, values, masses)
     labels = tuple(TermLabel(text, column) for text in texts)
     return replace(pooled, kind="quantile", labels=labels)
@@ -207,14 +215,14 @@ def _check_enough(n_used: int, shares: Array, column: str) -> None:
 
 
 def _stacked(
-    result: Imputations, variable: Variable, weights: Any, where: Any
+    result: Imputations,
+    variable: Variable,
+    sample: Sample | ReplicateWeights | None,
+    where: Any,
 ) -> tuple[Array, Array]:
     """Return the answers of all draws in increasing order, with masses; draws count equally."""
-    found = row_weights(result, weights)
-    rows = used_rows(result, variable, found, where)
-    if isinstance(found, ReplicateWeights):
-        found = found.weights
-    base = np.ones(rows.counted.shape[1]) if found is None else found
+    rows = used_rows(result, [variable], sample, where)
+    base = np.ones(rows.counted.shape[1]) if sample is None else sample.weights
     values, masses = [], []
     for draw, counted in enumerate(rows.counted, 1):
         used = counted & (base > 0)

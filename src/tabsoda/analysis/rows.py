@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.analysis.replicates import ReplicateWeights
-from tabsoda.analysis.weights import Weights
+from tabsoda.analysis.linearisation import Sample
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
+    from tabsoda.analysis.replicates import ReplicateWeights
     from tabsoda.analysis.variables import Variable
     from tabsoda.results.imputations import Imputations
 
@@ -134,11 +134,11 @@ class Rows:
         return self
 
 
-def with_weights(rows: Rows, weights: Weights | None) -> Rows:
+def with_weights(rows: Rows, sample: Sample | ReplicateWeights | None) -> Rows:
     """Leave out rows without a weight or with weight 0."""
-    if weights is None or isinstance(weights, ReplicateWeights):
+    if not isinstance(sample, Sample):
         return rows
-    return rows.keep(~np.isnan(weights), BLANK_WEIGHT).keep(weights != 0, ZERO_WEIGHT)
+    return rows.keep(sample.sampled, BLANK_WEIGHT).keep(sample.weights != 0, ZERO_WEIGHT)
 
 
 def span(numbers: Counts) -> str:

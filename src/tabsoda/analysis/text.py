@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Heading above the row (empty for none), label of the row, and its cells.
 Row = tuple[str, str, tuple[str, ...]]
 # Kinds of estimates that describe numbers; a test against 0 is not meaningful for them.
-NUMBERS = ("mean", "total", "median", "quantile")
+NUMBERS = ("mean", "total", "ratio of totals", "median", "quantile")
 FMI = "fmi: fraction of missing information"
 _INTERVAL = "95 % interval"
 _LABEL_LINES = 3
@@ -119,7 +119,7 @@ def _cells(pooled: PooledEstimates, i: int) -> tuple[str, ...]:
     estimate, std_error, df = pooled.estimates[i], pooled.std_errors[i], df_text(pooled.df[i])
     low, high = pooled.intervals()[i]
     fmi = f"{pooled.missing_information[i]:.3f}"
-    p_value = _probability(pooled.p_values[i])
+    p_value = probability_text(pooled.p_values[i])
     if pooled.kind in RATIOS:
         ratios = [ratio_text(float(np.exp(value))) for value in (estimate, low, high)]
         return (ratios[0], df, f"{ratios[1]} to {ratios[2]}", p_value, fmi)
@@ -176,7 +176,14 @@ def df_text(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def _probability(value: float) -> str:
+def probability_text(value: float) -> str:
+    """Format a p-value with three decimals.
+
+    Examples
+    --------
+    >>> probability_text(0.0421), probability_text(0.0002)
+    ('.042', '<.001')
+    """
     if not np.isfinite(value):
         return "-"
     return "<.001" if value < 0.001 else f"{value:.3f}".lstrip("0")

@@ -56,25 +56,18 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
     return found
 
 
-def notes_on_weights(weights: Weights | None) -> tuple[str, ...]:
-    """Return a note on how the variance was computed from the weights."""
-    if isinstance(weights, ReplicateWeights):
-        return (f"Weighted; variance from {weights.replicates.shape[1]} replicate weights.",)
-    return () if weights is None else ("Weighted; variance without strata and clusters.",)
-
-
-def design_column(result: Imputations, name: str) -> NDArray[np.float64]:
+def design_column(result: Imputations, name: str, option: str = "weights") -> NDArray[np.float64]:
     """Return a numeric column of the survey, NaN where it is blank; it is not imputed."""
     frame = None if result.survey is None else result.survey.frame
     if frame is None:
         raise InputError(
-            "cannot be used as weights",
+            f"cannot be used as {option}",
             column=name,
             found="a result of a plain array, which has no names",
-            expected="the weights as an array",
+            expected=f"the {option} as an array",
         )
     if name not in frame.columns:
-        raise unknown_column(name, frame.columns, "weights")
+        raise unknown_column(name, frame.columns, option)
     import polars as pl
 
     series = frame[name]

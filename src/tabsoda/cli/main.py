@@ -37,6 +37,7 @@ _VERBS = {
     "report": "Write a report on imputations.",
     "diagnose": "Hide some answers and measure how well they are imputed.",
     "pool": "Pool models, means, shares and tables over all imputations.",
+    "sensitivity": "See how much a finding depends on why answers are missing.",
     "export": "Write imputations for Stata, R, SPSS, SAS, CSV or Parquet.",
     "evaluate": "Compare methods on a survey.",
     "reproduce": "Reproduce the paper's tables from the public-use files.",

@@ -1,7 +1,8 @@
-"""``tabsoda pool``: models, means, quantiles, shares and tables over all draws, pooled."""
+"""``tabsoda pool``: models, means, totals, ratios, quantiles, shares and tables, pooled."""
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,10 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output, progress, show_warning
+from tabsoda.cli.design_options import DesignOptions, ignored_design
 from tabsoda.errors import InputError, InteractionWarning
+
+_DESCRIBED = DesignOptions()
 
 
 def pool(
@@ -22,19 +26,24 @@ def pool(
     median: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     quantile: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     share: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    total: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    ratio: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     table: Annotated[tuple[str, str] | None, Parameter(negative="")] = None,
     where: str | None = None,
     by: str | None = None,
     family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
     exponentiate: Annotated[bool, Parameter(negative="")] = False,
-    weights: Annotated[str | None, Parameter(name=["--weights", "--weight"])] = None,
+    design: DesignOptions = _DESCRIBED,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
     """Analyse every imputation and pool the results by Rubin's rules.
 
-    Give one of --formula (a regression), --mean, --median, --quantile, --share (of every answer)
-    and --table (row percentages). Skips are blank: respondents who were not asked a question are
-    left out; N is the number of respondents used.
+    Give one of --formula (a regression), --mean, --median, --quantile, --share (of every answer),
+    --total, --ratio and --table (row percentages). Skips are blank: respondents who were not asked
+    a question are left out; N is the number of respondents used.
+
+    Columns with the role weight, stratum or cluster in the description are used as such; the
+    output says so.
 
     The fmi is the fraction of missing information: how much of the information about an estimate
     is lost because answers are missing.
@@ -59,6 +68,10 @@ def pool(
         Questions and quantiles to estimate, such as AGE:0.9 or AGE:0.25 AGE:0.75.
     share
         Questions to estimate the share of every answer of.
+    total
+        Questions to estimate the total of; weights must add up to the population.
+    ratio
+        Ratios of two totals, such as SPENT:MEMBERS.
     table
         Two questions, the rows and the columns of a cross table in row percentages.
     where
@@ -70,16 +83,24 @@ def pool(
         gaussian for numbers, binomial for yes or no, poisson for counts.
     exponentiate
         Show odds ratios (binomial) or rate ratios (poisson).
-    weights
-        The column with the survey weights; standard errors are then robust. Respondents with a
-        blank weight are left out.
     as_json
         Write the result as JSON.
     """
+    from tabsoda.analysis.linearisation import Sample
     from tabsoda.analysis.results_text import results_text
+    from tabsoda.analysis.sample_design import find_sample
     from tabsoda.results.result_folder import load_result
 
-    wanted = _wanted(formula, mean, median, quantile, share, table)
+    wanted = _wanted(
+        formula,
+        table,
+        mean=mean,
+        median=median,
+        quantile=quantile,
+        share=share,
+        total=total,
+        ratio=ratio,
+    )
     if formula is None and (exponentiate or family != "gaussian"):
         raise InputError(
             "The options --family and --exponentiate only apply to models",
@@ -88,7 +109,9 @@ def pool(
     with progress("Reading") as update:
         update(0, 1, "")
         found = load_result(result)
-    options: dict[str, Any] = {"weights": weights, "where": where}
+    sampling = design.of(found)
+    sample = find_sample(found, design=sampling)
+    options: dict[str, Any] = {"design": sampling, "where": where}
     with progress("Estimating") as update, warnings.catch_warnings():
         # Shown below, after the progress bar.
         warnings.simplefilter("ignore", InteractionWarning)
@@ -97,48 +120,45 @@ def pool(
         parts = [_estimated(found, by, function, names, options) for function, names in wanted]
     for text in dict.fromkeys(text for part in parts for text in getattr(part, "warnings", ())):
         show_warning(text)
-    request = {"weights": weights, "where": where, "by": by}
+    request: dict[str, Any] = {"weights": sampling.weights, "where": where, "by": by}
     if formula is not None:
         request = {"formula": formula, "family": family, **request}
     if as_json:
         shown = [part.to_dict() for part in parts]
+        request["design"] = sample.facts if isinstance(sample, Sample) else None
         emit_json(request | (shown[0] if formula is not None else {"results": shown}))
         return
     console = output()
     lines = [*_request_lines(request), results_text(parts, console.width)]
-    if weights is None and found.weights is not None and found.weights.width:
-        lines.append(
-            f"Unweighted; use the survey's weights with --weights {found.weights.columns[0]}"
-        )
+    if design.no_design:
+        lines += textwrap.wrap(ignored_design(found) or "", console.width)
     text = "\n".join(lines)
     console.print(text, markup=False, no_wrap=True, crop=False)
 
 
 def _wanted(
-    formula: str | None,
-    mean: tuple[str, ...],
-    median: tuple[str, ...],
-    quantile: tuple[str, ...],
-    share: tuple[str, ...],
-    table: tuple[str, str] | None,
+    formula: str | None, table: tuple[str, str] | None, **questions: tuple[str, ...]
 ) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
     """Return the functions to call, each with its arguments."""
-    from tabsoda.analysis import (
-        pooled_mean,
-        pooled_median,
-        pooled_model,
-        pooled_proportions,
-        pooled_quantile,
-        pooled_table,
-    )
+    from tabsoda import analysis
 
+    simple = {
+        "mean": analysis.pooled_mean,
+        "median": analysis.pooled_median,
+        "share": analysis.pooled_proportions,
+        "total": analysis.pooled_total,
+    }
     choices: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
-        "--formula": [(pooled_model, (formula,))] if formula is not None else [],
-        "--mean": [(pooled_mean, (name,)) for name in mean],
-        "--median": [(pooled_median, (name,)) for name in median],
-        "--quantile": [(pooled_quantile, one) for one in _quantiles(quantile).items()],
-        "--share": [(pooled_proportions, (name,)) for name in share],
-        "--table": [(pooled_table, table)] if table is not None else [],
+        "--formula": [(analysis.pooled_model, (formula,))] if formula is not None else [],
+        **{
+            f"--{option}": [(function, (name,)) for name in questions[option]]
+            for option, function in simple.items()
+        },
+        "--quantile": [
+            (analysis.pooled_quantile, one) for one in _quantiles(questions["quantile"]).items()
+        ],
+        "--ratio": [(analysis.pooled_ratio, _ratio(text)) for text in questions["ratio"]],
+        "--table": [(analysis.pooled_table, table)] if table is not None else [],
     }
     given = [name for name, wanted in choices.items() if wanted]
     if len(given) != 1:
@@ -146,7 +166,7 @@ def _wanted(
             "Only one kind of estimate can be made at a time",
             found=" and ".join(given) or "nothing to estimate",
             expected='--formula "KILOS ~ AGE", --mean AGE, --median AGE, --quantile AGE:0.9,'
-            " --share SEX or --table SEX SMOKES",
+            " --share SEX, --total AGE, --ratio KILOS:AGE or --table SEX SMOKES",
         )
     return choices[given[0]]
 
@@ -175,6 +195,24 @@ def _quantiles(texts: tuple[str, ...]) -> dict[str, list[float]]:
             )
         wanted.setdefault(name, []).append(share)
     return wanted
+
+
+def _ratio(text: str) -> tuple[str, str]:
+    """Parse a text such as SPENT:MEMBERS.
+
+    Examples
+    --------
+    >>> _ratio("SPENT:MEMBERS")
+    ('SPENT', 'MEMBERS')
+    """
+    numerator, _, denominator = text.partition(":")
+    if not numerator or not denominator:
+        raise InputError(
+            "The ratio cannot be read",
+            found=text,
+            expected="two questions with a colon between them, such as SPENT:MEMBERS",
+        )
+    return numerator, denominator
 
 
 def _estimated(

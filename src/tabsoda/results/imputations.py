@@ -24,6 +24,7 @@ from tabsoda.table import CodedTable
 if TYPE_CHECKING:
     from tabsoda.analysis.groups import PooledGroups
     from tabsoda.analysis.pooled import PooledEstimates
+    from tabsoda.analysis.sample_design import DesignChoice
     from tabsoda.imputer import TabSODAImputer
 
 Values = NDArray[np.float64]
@@ -150,6 +151,7 @@ class Imputations:
         family: str = "gaussian",
         weights: Any = None,
         where: Any = None,
+        design: DesignChoice = "described",
         exponentiate: bool = False,
     ) -> PooledEstimates:
         """Analyse every draw and pool the results by Rubin's rules.
@@ -165,6 +167,9 @@ class Imputations:
         weights : str, array or ReplicateWeights, optional
         where : str or array of bool, optional
             A subset, such as ``"age >= 18 and sex == 2"``.
+        design : SampleDesign, "described" or None
+            Weights, strata and clusters; by default the columns with these roles in the
+            description. None for a simple random sample. A function does its own weighting.
         exponentiate : bool
             Show odds ratios or rate ratios.
         """
@@ -172,11 +177,18 @@ class Imputations:
 
         if isinstance(model, str):
             return pooled_model(
-                self, model, family=family, weights=weights, where=where, exponentiate=exponentiate
+                self,
+                model,
+                family=family,
+                weights=weights,
+                where=where,
+                design=design,
+                exponentiate=exponentiate,
             )
-        if weights is not None or where is not None or exponentiate:
+        has_design = design is not None and design != "described"
+        if weights is not None or where is not None or exponentiate or has_design:
             raise InputError(
-                "The parameters weights, where and exponentiate only apply to formulas",
+                "The parameters weights, where, design and exponentiate only apply to formulas",
                 next_step="Use them inside the function: its table has all columns of the survey",
             )
         pooled = pool(self.apply(model))

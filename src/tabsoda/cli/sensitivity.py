@@ -1,0 +1,176 @@
+"""``tabsoda sensitivity``: how much a finding depends on why answers are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from tabsoda.cli.console import emit_json, output, progress, show_warning
+from tabsoda.cli.design_options import DesignOptions
+from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.errors import InputError
+
+_DESCRIBED = DesignOptions()
+
+
+def sensitivity(
+    result: Path,
+    /,
+    *,
+    shift: Annotated[tuple[str, ...], Parameter(negative="")],
+    formula: str | None = None,
+    mean: str | None = None,
+    share: str | None = None,
+    term: str | None = None,
+    null: float = 0.0,
+    where: str | None = None,
+    family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
+    exponentiate: Annotated[bool, Parameter(negative="")] = False,
+    design: DesignOptions = _DESCRIBED,
+    within_range: Annotated[bool, Parameter(negative="")] = False,
+    seed: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] = 0,
+    picture: Annotated[Path | None, Parameter(name=["--picture", "-o"])] = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Shift imputed answers, pool again, and find the shift at which the finding changes.
+
+    Imputation assumes that those who did not answer resemble those who did, given their other
+    answers. Shift the imputed answers by a range that you find plausible, and see whether the
+    finding holds. Give one of --formula, --mean and --share.
+
+    Parameters
+    ----------
+    result
+        The output folder of tabsoda impute.
+    shift
+        A question and a range, such as INCOME=-1..1. Numbers are shifted in standard deviations of
+        the observed answers ("INCOME=-500..500 units": in units, "INCOME=-30..30 percent": in per
+        cent of the answer), ordinals in levels, the odds of a level in logarithms:
+        "SMOKES[1]=-1..1". By reason: INCOME:refused=-1..1 (refused, dont_know, blank, other). By
+        group: "INCOME where SEX == 2=-1..1". With a step: INCOME=-1..1:0.5. Several --shift are
+        combined; the tipping point is that of the first.
+    formula
+        Outcome ~ terms, as in tabsoda pool.
+    mean
+        A question: the finding is about its mean.
+    share
+        A question and an answer, such as SMOKES:1: the finding is about its share.
+    term
+        The term that the finding is about. [default: the first that is not an intercept]
+    null
+        The finding is whether the interval lies above this value, below it, or includes it; on the
+        scale of the model, 0 for no effect.
+    where
+        Only respondents who meet a condition, such as "AGE >= 18 and SEX == 2".
+    family
+        gaussian for numbers, binomial for yes or no, poisson for counts.
+    exponentiate
+        Show odds ratios (binomial) or rate ratios (poisson).
+    within_range
+        Keep shifted numbers within the range of the observed ones.
+    seed
+        Of the random numbers by which categorical answers change.
+    picture
+        Also draw the estimates to this file, such as sensitivity.svg.
+    as_json
+        Write the result as JSON.
+    force
+        Overwrite the picture.
+    """
+    from tabsoda.analysis import sensitivity as analyse
+    from tabsoda.analysis.sensitivity_text import sensitivity_text
+    from tabsoda.results.result_folder import load_result
+
+    if picture is not None:
+        check_outputs([picture], [], force=force)
+    with progress("Reading") as update:
+        update(0, 1, "")
+        found = load_result(result)
+        rules = _rules(result)
+    options: dict[str, Any] = {"where": where, "design": design.of(found)}
+    estimate, chosen = _estimate(formula, mean, share, options)
+    if formula is not None:
+        options |= {"family": family, "exponentiate": exponentiate}
+    with progress("Shifting") as update:
+        outcome = analyse(
+            found,
+            estimate,
+            shift,
+            term=chosen or term,
+            null=null,
+            seed=seed,
+            within_range=within_range,
+            rules=rules,
+            progress=update,
+            **(options if formula is not None else {}),
+        )
+    for text in outcome.warnings:
+        show_warning(text)
+    if picture is not None:
+        drawn = outcome.picture()
+        write_together({picture: lambda path: path.write_text(drawn, encoding="utf-8")})
+    if as_json:
+        emit_json({"formula": formula, "mean": mean, "share": share, **outcome.to_dict()})
+        return
+    console = output()
+    lines = [] if formula is None else [f"{formula} ({family})"]
+    lines += [f"Where {where}"] * (where is not None)
+    lines.append(sensitivity_text(outcome, console.width))
+    lines += [f"Picture: {picture}"] * (picture is not None)
+    console.print("\n".join(lines), markup=False, no_wrap=True, crop=False)
+
+
+def _rules(folder: Path) -> Any:
+    """Return the rules that the draws followed; None if there were none."""
+    from tabsoda.skips.rule_set import RuleSet
+
+    path = folder / "model" / "rules.toml"
+    return RuleSet.from_toml(path) if path.is_file() else None
+
+
+def _estimate(
+    formula: str | None, mean: str | None, share: str | None, options: dict[str, Any]
+) -> tuple[str | Callable[[Any], Any], str | None]:
+    """Return what to estimate, and the term that a share chooses."""
+    from tabsoda.analysis import pooled_mean, pooled_proportions
+
+    given = [one for one in (formula, mean, share) if one is not None]
+    if len(given) != 1:
+        raise InputError(
+            "A sensitivity analysis is about one estimate",
+            found=f"{len(given)} estimates" if given else "nothing to estimate",
+            expected='--formula "KILOS ~ AGE", --mean AGE or --share SMOKES:1',
+        )
+    if formula is not None:
+        return formula, None
+    if mean is not None:
+        return lambda result: pooled_mean(result, mean, **options), None
+    question, _, level = str(share).rpartition(":")
+    if not question:
+        raise InputError(
+            "The share cannot be read",
+            found=str(share),
+            expected="a question, a colon and an answer, such as SMOKES:1",
+        )
+
+    def shares(result: Any) -> Any:
+        pooled = pooled_proportions(result, question, **options)
+        return _with_codes(result, pooled, question)
+
+    return shares, f"{question}:{level}"
+
+
+def _with_codes(result: Any, pooled: Any, question: str) -> Any:
+    """Name shares by their codes, as they are written in --share."""
+    from dataclasses import replace
+
+    from tabsoda.analysis.variables import find_variable
+
+    levels = find_variable(result, question).column.levels
+    return replace(pooled, names=tuple(f"{question}:{level}" for level in levels))
