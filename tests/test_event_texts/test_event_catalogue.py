@@ -27,6 +27,7 @@ STAGES = {
     "train",
     "impute",
     "routing",
+    "edits",
     "diagnose",
     "export",
 }

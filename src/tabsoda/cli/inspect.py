@@ -91,12 +91,14 @@ def inspect(
 
 def _description(survey: Path | None, settings: tuple[str, ...]) -> Any:
     """Return the description, its own corrections first, then those of the command line."""
+    from dataclasses import replace
+
     from tabsoda.schema.correction_form import parse_settings
     from tabsoda.schema.description import Description
     from tabsoda.schema.files import load_description
 
     given = Description(None) if survey is None else load_description(survey)
-    return Description(given.schema, (*given.corrections, *parse_settings(settings)))
+    return replace(given, corrections=(*given.corrections, *parse_settings(settings)))
 
 
 def _lines(summary: dict[str, Any], width: int) -> Iterator[str]:

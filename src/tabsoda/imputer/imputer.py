@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tabsoda._internal.randomness import row_keys
+from tabsoda.edits.checking import refuse_contradictions
+from tabsoda.edits.edit_set import EditSet
+from tabsoda.edits.record import check_edit_policy
 from tabsoda.engines import (
     QUALITIES,
     AnySettings,
@@ -22,6 +26,7 @@ from tabsoda.engines import (
 )
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.imputer.edited_draws import EditedDraws
 from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
 from tabsoda.imputer.input import read_input, unmasked
 from tabsoda.imputer.parameters import check_parameters, check_terms, checked_seed, read_rules
@@ -75,6 +80,9 @@ class TabSODAImputer(SklearnImputer):
         How to treat questions that depend on a missing answer (a gate), where rules are known.
         "follow": each draw imputes the gate first, then skips or imputes the questions that
         depend on it. "keep": every missing cell is imputed, as in the paper.
+    edit_policy : {"missing", "unconstrained"}
+        What to do with cells for which no value satisfies the edits of the description: leave
+        them missing, or impute them all the same. Both are counted.
     interactions : bool or list of str
         Products and curves in the regressions that draws come from. True: those that the answers
         show. False: straight lines. A list of terms that the analysis will need, such as
@@ -96,6 +104,8 @@ class TabSODAImputer(SklearnImputer):
     rules_ : RuleSet or None
     routes_ : RouteModels or None
         Models of the routes at each gate; None without rules or with ``"keep"``.
+    edits_ : EditSet
+        Bounds, edits and derived variables of the description.
     settings_ : dict
         All settings of the fit.
     history_ : list of dict
@@ -133,6 +143,7 @@ class TabSODAImputer(SklearnImputer):
         rules: Any = None,
         accept_unreviewed: bool = False,
         gate_policy: str = "follow",
+        edit_policy: str = "missing",
         interactions: bool | Sequence[str | Sequence[str]] = True,
         n_imputations: int = 5,
         random_state: int = 0,
@@ -146,6 +157,7 @@ class TabSODAImputer(SklearnImputer):
         self.rules = rules
         self.accept_unreviewed = accept_unreviewed
         self.gate_policy = gate_policy
+        self.edit_policy = edit_policy
         self.interactions = interactions
         self.n_imputations = n_imputations
         self.random_state = random_state
@@ -202,6 +214,8 @@ class TabSODAImputer(SklearnImputer):
         if self.rules_ is not None and self.gate_policy == "follow":
             self.routes_ = RouteModels.fit(survey.table, self.rules_)
         self.schema_ = None if survey.is_array else survey.schema
+        self.edits_ = EditSet.of(survey.schema, survey.table)
+        refuse_contradictions(self.edits_, survey.table, self.rules_)
         self.settings_ = self.engine_.settings.to_dict()
         self.history_ = self.engine_.history
         self.events_ = EventLog([*survey.events, *self.engine_.events])
@@ -289,6 +303,7 @@ class TabSODAImputer(SklearnImputer):
                 "The number of imputations is invalid", found=repr(n_draws), expected="0 or more"
             )
         check_policy(self.gate_policy)
+        check_edit_policy(self.edit_policy)
         started = time.perf_counter()
         run = run_record(self, survey, int(n_draws), 0.0)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
@@ -301,6 +316,14 @@ class TabSODAImputer(SklearnImputer):
             checkpoint=checkpoint,
             occurrences=occurrences,
         )
+        edited = None
+        if self.edits_:
+            keys = row_keys(survey.table.values, survey.states.states, occurrences)
+            rules = self.rules_ if self.gate_policy == "follow" else None
+            draws = EditedDraws(
+                self.edits_, self.engine_, survey.table, keys, rules, self.edit_policy
+            )
+            cells, edited = draws.apply(cells, decided)
         return Imputations(
             survey.table,
             cells,
@@ -312,6 +335,7 @@ class TabSODAImputer(SklearnImputer):
             EventLog(list(dict.fromkeys([*self.events_, *survey.events, *decided]))),
             routing,
             replace(run, seconds=self._fit_seconds + time.perf_counter() - started),
+            edited,
         )
 
     def prepare(self, X: Any, *, skip_mask: Any = None, progress: Progress | None = None) -> Survey:
@@ -391,7 +415,7 @@ class TabSODAImputer(SklearnImputer):
 
     def _take_fit(self, engine: Engine, state: ImputerState) -> None:
         self.engine_, self.schema_, self.routes_ = engine, state.schema, state.routes
-        self.rules_ = state.rules
+        self.rules_, self.edits_ = state.rules, state.edits
         self.n_features_in_ = state.n_features
         if state.feature_names is not None:
             self._take_names(state.feature_names)

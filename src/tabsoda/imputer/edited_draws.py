@@ -1,0 +1,185 @@
+"""Applies edits to imputed cells: repairs every draw and both point estimates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabsoda._internal.randomness import stream_key
+from tabsoda.edits.edit_set import EditSet
+from tabsoda.edits.record import EditRecord
+from tabsoda.edits.repair import Redraw, Repairer, same_groups
+from tabsoda.engines import Engine
+from tabsoda.events import EventLog
+from tabsoda.imputed_cells import ImputedCells
+from tabsoda.routing.routes import gate_routes
+from tabsoda.skips.rule_set import RuleSet
+from tabsoda.states.cell_states import CellStates
+from tabsoda.table import CodedTable
+
+Values = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class EditedDraws:
+    """Makes imputed cells satisfy the edits of a survey.
+
+    Attributes
+    ----------
+    edits : EditSet
+    engine : Engine
+    table : CodedTable
+        The table that was imputed.
+    keys : ndarray of int64, shape (n_rows,)
+        Keys of the rows' random numbers.
+    rules : RuleSet or None
+        Rules that draws follow; the route of a gate is not changed.
+    policy : {"missing", "unconstrained"}
+        What to do with cells that cannot satisfy an edit.
+    """
+
+    edits: EditSet
+    engine: Engine
+    table: CodedTable
+    keys: NDArray[np.int64]
+    rules: RuleSet | None
+    policy: str
+
+    def apply(self, cells: ImputedCells, events: EventLog) -> tuple[ImputedCells, EditRecord]:
+        """Return the cells with every draw and both estimates repaired, and counts."""
+        imputed = np.zeros(self.table.shape, dtype=bool)
+        imputed[cells.rows, cells.positions] = True
+        routes = {} if self.rules is None else gate_routes(self.rules, self.table)
+        allowed = same_groups({at: one.of_values for at, one in routes.items()})
+        repairer = Repairer(self.edits, imputed, frozenset(routes), allowed)
+        tables = [cells.mode, cells.median, *cells.draws]
+        outcome = _Outcome(np.zeros((self.table.shape[0], len(self.edits.constraints)), dtype=bool))
+        repaired = np.empty((len(tables), cells.rows.size))
+        without = np.zeros(cells.rows.size, dtype=bool)
+        for number, drawn in enumerate(tables):
+            values = self.table.values.copy()
+            values[cells.rows, cells.positions] = drawn
+            redraw = self._redraw(imputed, number - 1) if number > 1 else None
+            found = repairer.repair(values, redraw)
+            outcome.add(found.before, found.after, self.edits, in_point=number < 2)
+            repaired[number] = found.values[cells.rows, cells.positions]
+            without |= (
+                np.isnan(repaired[number])
+                & ~self._skipped(values, imputed)[cells.rows, cells.positions]
+            )
+            if self.policy == "missing":
+                left = repairer.implicated(found.after, found.values, np.arange(values.shape[0]))
+                without |= self._to_leave(left, routes)[cells.rows, cells.positions]
+        return self._finished(cells, repaired, without, outcome, events)
+
+    def _finished(
+        self,
+        cells: ImputedCells,
+        repaired: Values,
+        without: Mask,
+        outcome: _Outcome,
+        events: EventLog,
+    ) -> tuple[ImputedCells, EditRecord]:
+        """Leave out the cells that stay missing, in all tables alike, and count."""
+        kept = ~without
+        names = [self.table.names[at] for at in cells.positions[without]]
+        observed = self.edits.violated(self.edits.named(self.table.values)).sum(axis=0)
+        titles = [one.title for one in self.edits.constraints]
+        record = EditRecord(
+            self.policy,
+            cells.draws.shape[0],
+            _counted(titles, observed),
+            dict(outcome.repaired),
+            dict(outcome.repaired_in_point),
+            _counted(titles, outcome.unsatisfied.sum(axis=0)),
+            dict(Counter(names)),
+        )
+        log_edits(record, events)
+        return (
+            ImputedCells(
+                cells.rows[kept],
+                cells.positions[kept],
+                repaired[2:, kept],
+                repaired[0, kept],
+                repaired[1, kept],
+            ),
+            record,
+        )
+
+    def _skipped(self, values: Values, imputed: Mask) -> Mask:
+        """Return the cells without an answer in this table because of a skip."""
+        skipped = self.table.states.skipped | (imputed & np.isnan(values))
+        for name, formula in self.edits.derived.items():
+            parts = [self.edits.place[part] for part in formula.parts]
+            skipped[:, self.edits.place[name]] |= skipped[:, parts].any(axis=1)
+        return skipped
+
+    def _to_leave(self, cells: Mask, routes: Mapping[int, object]) -> Mask:
+        """Return the cells to leave missing: gates only if nothing else can be left."""
+        gates = np.zeros(cells.shape[1], dtype=bool)
+        gates[list(routes)] = True
+        others = cells & ~gates
+        leave = np.where(others.any(axis=1, keepdims=True), others, cells)
+        for name, formula in self.edits.derived.items():
+            parts = [self.edits.place[part] for part in formula.parts]
+            leave[:, self.edits.place[name]] |= leave[:, parts].any(axis=1)
+        return leave & self.table.states.missing
+
+    def _redraw(self, imputed: Mask, number: int) -> Redraw:
+        """Return a function that draws cells again, with random numbers for each attempt."""
+
+        def redraw(
+            rows: NDArray[np.int64], values: Values, open_cells: Mask, attempt: int
+        ) -> Values:
+            skipped = self.table.states.skipped[rows] | (imputed[rows] & np.isnan(values))
+            answered = ~np.isnan(values) & ~open_cells
+            part = CellStates.from_masks(
+                answered, skipped & ~open_cells, self.table.names, self.table.states.reasons[rows]
+            )
+            again = CodedTable(self.table.columns, np.where(answered, values, np.nan), part)
+            keys = self.keys[rows] ^ np.int64(stream_key(0, "edit attempt", attempt))
+            return self.engine.draw(again, number, keys)
+
+        return redraw
+
+
+@dataclass(eq=False)
+class _Outcome:
+    """Counts over the tables repaired so far."""
+
+    unsatisfied: Mask
+    repaired: Counter[str] = field(default_factory=Counter)
+    repaired_in_point: Counter[str] = field(default_factory=Counter)
+
+    def add(self, before: Mask, after: Mask, edits: EditSet, *, in_point: bool) -> None:
+        counts = self.repaired_in_point if in_point else self.repaired
+        for constraint, n in zip(edits.constraints, (before & ~after).sum(axis=0), strict=True):
+            if n:
+                counts[constraint.title] += int(n)
+        self.unsatisfied |= after
+
+
+def _counted(titles: list[str], counts: NDArray[np.int64]) -> dict[str, int]:
+    return {title: int(n) for title, n in zip(titles, counts, strict=True) if n}
+
+
+def log_edits(record: EditRecord, events: EventLog) -> None:
+    """Record what the edits decided."""
+    for title, rows in record.observed.items():
+        events.add("edit_violated_by_answers", edit=title, rows=rows)
+    if record.repaired or record.repaired_in_point:
+        events.add(
+            "imputed_cells_edited",
+            per_draw=record.mean_repaired,
+            in_point=sum(record.repaired_in_point.values()),
+            edits=len(record.repaired | record.repaired_in_point),
+        )
+    for title, rows in record.unsatisfied.items():
+        events.add("edit_not_satisfied", edit=title, rows=rows, policy=record.policy)
+    for column, cells in record.left_missing.items():
+        events.add("cells_left_missing_by_edits", column=column, cells=cells)
