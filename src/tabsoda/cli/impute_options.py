@@ -49,7 +49,7 @@ class ImputerOptions:
     interactions : tuple of str
         Terms such as ``AGE:SEX``.
     straight_lines : bool
-    gate_policy : str or None
+    gate_policy, edit_policy : str or None
     seed : int or None
     quality, preset : str or None
     changes : tuple of str
@@ -66,6 +66,7 @@ class ImputerOptions:
     interactions: tuple[str, ...]
     straight_lines: bool
     gate_policy: str | None
+    edit_policy: str | None
     seed: int | None
     quality: str | None
     preset: str | None
@@ -146,6 +147,7 @@ class ImputerOptions:
         if self.model is not None:
             loaded = TabSODAImputer.load(self.model, self.device)
             loaded.gate_policy = self.gate_policy or loaded.gate_policy
+            loaded.edit_policy = self.edit_policy or loaded.edit_policy
             if self.rules is not None:
                 loaded.use_rules(self.rules, accept_unreviewed=self.accept_all)
             return loaded
@@ -166,6 +168,7 @@ class ImputerOptions:
             rules=self.rules,
             accept_unreviewed=self.accept_all,
             gate_policy=self.gate_policy or "follow",
+            edit_policy=self.edit_policy or "missing",
             interactions=parse_interactions(self.interactions, straight_lines=self.straight_lines),
             random_state=self.seed or 0,
             device=self.device,
