@@ -14,7 +14,7 @@ from tabsoda.table import CodedTable
 
 Values = NDArray[np.float64]
 _MOST_DONORS = 400
-_MOST_DECIMALS = 6
+MOST_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def facts_of(table: CodedTable, names: Iterable[str]) -> dict[str, ColumnFacts]:
 
 def _decimals(numbers: Values) -> int:
     """Return how many decimals are needed to write all numbers, at most 6."""
-    for decimals in range(_MOST_DECIMALS):
+    for decimals in range(MOST_DECIMALS):
         if np.allclose(numbers, np.round(numbers, decimals), rtol=1e-12, atol=1e-9):
             return decimals
-    return _MOST_DECIMALS
+    return MOST_DECIMALS

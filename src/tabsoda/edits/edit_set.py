@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.edits.column_facts import ColumnFacts, facts_of
+from tabsoda.edits.column_facts import MOST_DECIMALS, ColumnFacts, facts_of
 from tabsoda.edits.expression import Expression, has_numbers
 from tabsoda.edits.parsing import Source
 from tabsoda.errors import InputError
@@ -170,8 +170,9 @@ class EditSet:
                 *(parts.get(name, frozenset({name})) for name in expression.names)
             )
             own = facts.get(derivation.name)
-            # A variable that is not in the file has the decimals of its formula.
-            decimals = own.decimals if own and own.donors.size else None
+            # More decimals than anybody writes down: computed, and not rounded again.
+            rounded = own is not None and own.donors.size and own.decimals < MOST_DECIMALS
+            decimals = own.decimals if own is not None and rounded else None
             column = columns[derivation.name]
             formulas.append(Formula(column, expression, decimals, parts[derivation.name]))
             constraints.append(_of_formula(derivation, expression, decimals))
@@ -314,7 +315,7 @@ def _at(place: str) -> str:
 def _of_formula(derivation: Derivation, expression: Expression, decimals: int | None) -> Constraint:
     tolerance = derivation.tolerance
     if tolerance is None:
-        tolerance = 0.5 * 10.0**-decimals if decimals is not None else 0.0
+        tolerance = 0.5 * 10.0 ** -(MOST_DECIMALS if decimals is None else decimals)
     title = f"{derivation.name} = {derivation.formula}"
     return Constraint(
         title, derivation.label, "derived", expression, derivation.name, float(tolerance)
