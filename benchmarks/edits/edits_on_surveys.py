@@ -103,7 +103,10 @@ def measured(name: str, n_rows: int, quality: str, seed: int) -> dict[str, objec
         "hidden_cells": int(hidden.sum()),
         "cpu_fit": round(fit, 2),
     }
-    for way, own in (("without", EditSet.of(Schema(seen.table.columns), seen.table)), ("with", edits)):
+    for way, own in (
+        ("without", EditSet.of(Schema(seen.table.columns), seen.table)),
+        ("with", edits),
+    ):
         imputer.edits_ = own
         if own:
             imputer.edits_ = EditSet.of(seen.schema, seen.table)
@@ -121,7 +124,9 @@ def measured(name: str, n_rows: int, quality: str, seed: int) -> dict[str, objec
                 float(np.mean([errors(one[:, places], truth, hidden, spread) for one in draws])), 4
             ),
             "error_of_means": round(errors(points["mode"][:, places], truth, hidden, spread), 4),
-            "error_of_medians": round(errors(points["median"][:, places], truth, hidden, spread), 4),
+            "error_of_medians": round(
+                errors(points["median"][:, places], truth, hidden, spread), 4
+            ),
             "cpu_impute": round(cpu, 2),
             "unsatisfied": 0 if result.edits is None else sum(result.edits.unsatisfied.values()),
         }

@@ -64,6 +64,7 @@ def inspect(
         inputs = [path for path in (data, survey, codebook) if path is not None]
         check_outputs([output_file], inputs, force=force)
 
+    from tabsoda.edits.blocks import find_blocks
     from tabsoda.reading import read_survey
     from tabsoda.reading.inspection import summarize
     from tabsoda.schema.files import description_form, save_schema
@@ -72,7 +73,8 @@ def inspect(
         description_form(output_file)
     description = _description(survey, settings)
     source = read_survey(data, description, codebook=codebook, unlisted=unlisted)
-    summary = summarize(source)
+    blocks = [block.to_dict() for block in find_blocks(source.schema)]
+    summary = summarize(source) | {"blocks": blocks}
     if output_file is not None:
         write_together({output_file: lambda path: save_schema(source.schema, path)})
     if as_json:
@@ -122,8 +124,23 @@ def _lines(summary: dict[str, Any], width: int) -> Iterator[str]:
     if corrected:
         yield ""
         yield from _corrected(corrected, width)
+    if summary["blocks"]:
+        yield ""
+        yield from _blocks(summary["blocks"], width)
     yield ""
     yield from _flags(summary["flags"], width)
+
+
+def _blocks(blocks: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """List questions that are asked together."""
+    yield "Asked together:"
+    for block in blocks[:_FLAGS_SHOWN]:
+        names = block["names"]
+        span = f"{names[0]} to {names[-1]} ({len(names)} questions)"
+        text = "" if names[0].startswith(block["text"]) else f": {_short(block['text'], 60)}"
+        yield from _wrapped(f"{block['kind']} {span}{text}", width)
+    if len(blocks) > _FLAGS_SHOWN:
+        yield f"  ... and {len(blocks) - _FLAGS_SHOWN} more; --json lists them all"
 
 
 def _head(summary: dict[str, Any]) -> Iterator[str]:

@@ -12,7 +12,10 @@ from tabsoda.schema.column import Code, Column
 from tabsoda.schema.schema import Schema
 
 _FEWEST = 3
-_STEM = re.compile(r"[\d_./\- ]*[A-Za-z]?[\d_./\- ]*$")
+# What distinguishes the items of a block: a number or a letter at the end of the name.
+_ITEM = re.compile(r"^(?P<stem>.{2,}?)[_./\- ]*(?P<item>\d+|(?<=[\d_./\- ])[A-Za-z])$")
+# Items of a scale may be numbered in tens, as questions are; those of a list are neighbours.
+_LONGEST_STEP = 10
 _CHOSEN = re.compile(
     r"\b(yes|selected|chosen|checked|marked|mentioned|true|ja|s[ií]|oui|sim)\b", re.I
 )
@@ -89,9 +92,14 @@ def _with_one_stem(columns: list[Column]) -> Iterator[list[Column]]:
 
 
 def _related(one: Column, other: Column) -> bool:
-    stems = [_STEM.sub("", column.name).lower() for column in (one, other)]
-    if stems[0] == stems[1] and len(stems[0]) >= 2:
-        return True
+    before, after = _ITEM.match(one.name), _ITEM.match(other.name)
+    if before and after and before["stem"].lower() == after["stem"].lower():
+        numbers = before["item"].isdigit(), after["item"].isdigit()
+        if numbers == (False, False):
+            return True
+        if numbers == (True, True):
+            step = int(after["item"]) - int(before["item"])
+            return 1 <= step <= (1 if one.n_levels <= 2 else _LONGEST_STEP)
     shared = _shared_start([one.label, other.label])
     # Two thirds of the shorter label, and more than "How often".
     return len(shared) >= max(12, 2 * min(len(one.label), len(other.label)) // 3)
@@ -115,7 +123,7 @@ def _block(columns: list[Column]) -> Block:
     text = _shared_start([column.label for column in columns]).strip(" :-–(")
     chosen = _chosen_level(columns[0])
     kind: Literal["select-all", "grid"] = "grid" if chosen is None else "select-all"
-    stem = _STEM.sub("", _shared_start(list(names))) or names[0]
+    stem = _shared_start(list(names)).rstrip("_./- ") or names[0]
     return Block(kind, names, text if len(text) >= 8 else stem, chosen)
 
 
@@ -128,9 +136,9 @@ def _chosen_level(column: Column) -> Code | None:
         return None
     said = [level for level in levels if _CHOSEN.search(labels.get(level, ""))]
     denied = [level for level in levels if _NOT_CHOSEN.search(labels.get(level, ""))]
-    said = [level for level in said if level not in denied] or [
-        x for x in levels if denied and x not in denied
-    ]
+    said = [level for level in said if level not in denied]
+    if not said and denied:
+        said = [level for level in levels if level not in denied]
     if len(said) == 1:
         return said[0]
     return 1 if set(levels) == {0, 1} and not any(labels.get(level) for level in levels) else None

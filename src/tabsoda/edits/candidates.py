@@ -64,7 +64,8 @@ class Cell:
         bounds = [bound for bound in (column.minimum, column.maximum) if bound is not None]
         fixed = np.concatenate([even, bounds])
         tried = np.column_stack([drawn, np.tile(fixed, (drawn.size, 1)), *self._near_limits()])
-        tried = np.where((tried >= low) & (tried <= high), tried, np.nan)
+        tried = np.sort(np.where((tried >= low) & (tried <= high), tried, np.nan), axis=1)
+        tried[:, 1:][np.diff(tried, axis=1) == 0] = np.nan
         outside = (tried < facts.low) | (tried > facts.high)
         return tried, np.abs(tried - drawn[:, None]) / facts.spread + _OUTSIDE * outside
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from tabsoda.edits.edit_set import EditSet
-from tabsoda.schema.column import Column, ColumnKind, Reason
-from tabsoda.states.cell_states import CellStates, reason_code
+from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.states.cell_states import CellStates
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
 
@@ -36,30 +36,38 @@ def with_derived(survey: Survey) -> Survey:
     edits = EditSet.of(schema, None)
     if not added:
         return survey
-    table, states = survey.table, survey.states
-    named = {name: table.values[:, table.names.index(name)] for name in table.names}
-    blank = np.full(table.shape[0], np.nan)
-    everywhere = {column.name: np.ones(table.shape[0], dtype=bool) for column in added}
-    named = edits.derive(named | {column.name: blank for column in added}, everywhere)
-    skipped, reasons = states.skipped, states.reasons
-    for column in added:
-        parts = [
-            table.names.index(part) for part in edits.derived[column.name].parts & set(table.names)
-        ]
-        own = states.skipped[:, parts].any(axis=1)
-        reason = np.where(own, reason_code(Reason.SKIP), reason_code(Reason.BLANK))
-        reason = np.where(np.isnan(named[column.name]), reason, 0)
-        skipped = np.column_stack([skipped, own])
-        reasons = np.column_stack([reasons, reason.astype(reasons.dtype)])
-    values = np.column_stack([named[name] for name in (*table.names, *everywhere)])
-    names = (*table.names, *everywhere)
-    new = CellStates.from_masks(~np.isnan(values), skipped, names, reasons)
+    table = survey.table
+    named = {name: table.values[:, position] for position, name in enumerate(table.names)}
+    names = tuple(column.name for column in added)
+    blank = {name: np.full(table.shape[0], np.nan) for name in names}
+    everywhere = {name: np.ones(table.shape[0], dtype=bool) for name in names}
+    named = edits.derive(named | blank, everywhere)
+    values = np.column_stack([named[name] for name in (*table.names, *names)])
+    nowhere = np.zeros((table.shape[0], len(names)), dtype=np.uint8)
+    states = CellStates.from_masks(
+        ~np.isnan(values),
+        np.hstack([survey.states.skipped, nowhere.astype(bool)]),
+        (*table.names, *names),
+        np.hstack([survey.states.reasons, nowhere]),
+    )
     import polars as pl
 
     frame = survey.frame.with_columns(
-        pl.Series(name, named[name], nan_to_null=True) for name in everywhere
+        pl.Series(name, named[name], nan_to_null=True) for name in names
     )
     for one in absent:
         survey.events.add("variable_derived", column=one.name, formula=one.formula)
-    coded = CodedTable((*table.columns, *added), values, new)
-    return replace(survey, frame=frame, schema=schema, table=coded)
+    coded = CodedTable((*table.columns, *added), values, states)
+    return skip_derived(replace(survey, frame=frame, schema=schema, table=coded))
+
+
+def skip_derived(survey: Survey) -> Survey:
+    """Return the survey with derived variables skipped where a part is skipped."""
+    if not survey.schema.derivations:
+        return survey
+    skipped, place = survey.states.skipped.copy(), survey.table.names.index
+    for name, formula in EditSet.of(survey.schema, None).derived.items():
+        parts = [place(part) for part in formula.parts]
+        own = survey.states.skipped[:, parts].any(axis=1)
+        skipped[:, place(name)] |= own & survey.states.missing[:, place(name)]
+    return survey.with_states(survey.states.with_skips(skipped))

@@ -238,7 +238,7 @@ class Expression:
         differ = one.column and other.column and one.column.levels != other.column.levels
         if one.has_positions and other.has_positions and differ:
             raise self._refused(right, "its levels differ", "a column with the same levels")
-        known = ~(np.isnan(a) | np.isnan(b))
+        known = np.isfinite(a) & np.isfinite(b)
         close = np.abs(a - b) <= _RELATIVE * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
         return np.where(known, _TRUTH[type(op)](a, b, close), np.nan)
 

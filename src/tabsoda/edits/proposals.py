@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.edits.blocks import Block, find_blocks
-from tabsoda.edits.edit_set import EditSet
 from tabsoda.schema.column import Column
 from tabsoda.schema.edit import Edit
 from tabsoda.schema.schema import Schema
@@ -25,16 +24,8 @@ _MOST_EXCEPTIONS = 0.002
 _MOST_NUMBERS = 300
 _MOST_SUMMANDS = 60
 _LONGEST_SUM = 12
-# Largest values that are known limits: days of a week, month and year, hours, shares.
-_LIMITS = {
-    7: "days of a week",
-    24: "hours of a day",
-    31: "days of a month",
-    100: "percent",
-    168: "hours of a week",
-    365: "days of a year",
-    366: "days of a year",
-}
+# Limits that are known from the unit, if the question mentions it.
+_LIMITS = {"hour": (24, 168), "day": (7, 31, 365, 366), "percent": (100,), "%": (100,)}
 _WORDS = ("none", "nothing", "never", "keine", "ninguno", "ninguna", "aucun", "nessun", "nenhum")
 
 
@@ -86,13 +77,18 @@ def propose_edits(schema: Schema, table: CodedTable) -> tuple[Proposal, ...]:
     'first <= now'
     """
     numbers = _numbers(table)
-    found = [*_orders(numbers), *_sums(numbers), *_bounds(numbers)]
+    found = [*_orders(numbers), *_sums(numbers)]
     for block in find_blocks(schema):
         found += _exclusions(block, table)
+    found += _bounds(numbers, schema)
     known = {one.rule for one in schema.edits}
-    implied = EditSet.of(schema, None).constraints
-    known |= {one.title for one in implied}
-    return tuple(one for one in found if one.edit.rule not in known)
+    bounded = {column.name for column in schema if (column.minimum, column.maximum) != (None, None)}
+    return tuple(
+        one
+        for one in found
+        if one.edit.rule not in known
+        and not (one.kind == "bound" and any(name in one.edit.rule for name in bounded))
+    )
 
 
 def _numbers(table: CodedTable) -> dict[str, Values]:
@@ -199,18 +195,19 @@ def _sum(
     return n, exceptions, expected
 
 
-def _bounds(numbers: dict[str, Values]) -> Iterator[Proposal]:
+def _bounds(numbers: dict[str, Values], schema: Schema) -> Iterator[Proposal]:
     for name, values in numbers.items():
-        known = values[~np.isnan(values)]
+        known, label = values[~np.isnan(values)], schema[name].label.lower()
         if known.size < _FEWEST_KNOWN or known.min() < 0:
             continue
-        why = _LIMITS.get(int(known.max())) if known.max() == int(known.max()) else None
-        top = f" <= {int(known.max())}" if why else ""
-        text = f"{name} is not negative" + (
-            f" and at most {int(known.max())} ({why})" if why else ""
-        )
-        if why or (known == 0).mean() >= 0.01:
-            rule = f"0 <= {_quoted(name)}{top}"
+        largest = float(known.max())
+        limits = [limit for unit, found in _LIMITS.items() if unit in label for limit in found]
+        if largest in limits:
+            rule = f"0 <= {_quoted(name)} <= {largest:g}"
+            text = f"{name} lies between 0 and {largest:g}"
+            yield _proposal(rule, "bound", text, known.size, 0, 0.0)
+        elif (known == 0).mean() >= 0.01:
+            rule, text = f"{_quoted(name)} >= 0", f"{name} is not negative"
             yield _proposal(rule, "bound", text, known.size, 0, 0.0)
 
 
@@ -262,7 +259,7 @@ def _proposal(
     expected: float,
 ) -> Proposal:
     chance = f"; by chance {expected:,.0f}" if expected else ""
-    count = f"{known:,} respondents with all answers, {exceptions:,} exceptions{chance}"
+    count = f"{known:,} respondents with all answers, {exceptions:,} exception{'s' * (exceptions != 1)}{chance}"
     sentence = f"{text} ({count})"
     return Proposal(
         Edit(rule, label=sentence, approved=False), kind, sentence, known, exceptions, expected

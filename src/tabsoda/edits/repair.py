@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ Allowed = Callable[[int, NDArray[np.int64], Values, Values], Mask]
 ATTEMPTS = 5
 # Cells changed one after the other in a row.
 _ROUNDS = 4
-_MOST_PAIRS = 10
+_MOST_PAIRS = 100
 _PAIR_VALUES = 16
 # Values times rows evaluated at a time.
 _BLOCK = 400_000
@@ -80,7 +80,7 @@ class Repairer:
         redraw : callable, optional
             Draws some cells of some rows again; None for point estimates.
         """
-        values = self._derived(values, np.arange(values.shape[0]))
+        values = self.derived(values, np.arange(values.shape[0]))
         before = self.violations(values, np.arange(values.shape[0]))
         rows = np.flatnonzero(before.any(axis=1))
         if not rows.size:
@@ -94,6 +94,13 @@ class Repairer:
         after[rows] = self.violations(values[rows], rows)
         return Repaired(values, before, after)
 
+    def replaced(self, values: Values, rows: NDArray[np.int64]) -> Values:
+        """Return a table in which single cells, or pairs, of some rows take the nearest value."""
+        values = values.copy()
+        self._replace(values, rows)
+        self._replace_pairs(values, rows)
+        return values
+
     def violations(self, values: Values, rows: NDArray[np.int64]) -> Mask:
         """Return which rows violate which constraints in which an imputed cell takes part."""
         violated = self.edits.violated(self.edits.named(values))
@@ -106,6 +113,14 @@ class Repairer:
             at = [self.edits.place[name] for name in sorted(self.edits.roots(constraint))]
             cells[:, at] |= violated[:, [number]]
         return cells & self.imputed[rows] & ~np.isnan(values)
+
+    def linked(self, cells: Mask, values: Values, rows: NDArray[np.int64]) -> Mask:
+        """Return cells and all imputed cells that share a constraint with one of them."""
+        touched = np.zeros((rows.size, len(self.edits.constraints)), dtype=bool)
+        for number, constraint in enumerate(self.edits.constraints):
+            at = [self.edits.place[name] for name in self.edits.roots(constraint)]
+            touched[:, number] = cells[:, at].any(axis=1)
+        return cells | self.implicated(touched, values, rows)
 
     def _changeable(self, values: Values, rows: NDArray[np.int64]) -> Mask:
         """Return the constraints with an imputed cell, shape (n_rows, n_constraints)."""
@@ -121,7 +136,8 @@ class Repairer:
         place = self.edits.place
         return {name: self.imputed[rows, place[name]] for name in self.edits.derived}
 
-    def _derived(self, values: Values, rows: NDArray[np.int64]) -> Values:
+    def derived(self, values: Values, rows: NDArray[np.int64]) -> Values:
+        """Return the values of some rows with derived variables computed where imputed."""
         values = values.copy()
         named = self.edits.derive(self.edits.named(values), self._computed(rows))
         for name in self.edits.derived:
@@ -147,6 +163,8 @@ class Repairer:
             again = violated.any(axis=1)
             rows, violated = rows[again], violated[again]
             open_cells = self.implicated(violated, values[rows], rows)
+            if attempt > ATTEMPTS // 2:
+                open_cells = self.linked(open_cells, values[rows], rows)
             open_cells[:, sorted(self.fixed)] = False
             some = open_cells.any(axis=1)
             rows, open_cells, violated = rows[some], open_cells[some], violated[some]
@@ -155,7 +173,7 @@ class Repairer:
             open_cells[:, derived] |= self.imputed[rows][:, derived]
             drawn = redraw(rows, values[rows], open_cells, attempt)
             drawn = np.where(open_cells & ~np.isnan(values[rows]), drawn, values[rows])
-            drawn = self._derived(drawn, rows)
+            drawn = self.derived(drawn, rows)
             now = self.violations(drawn, rows)
             better = now.sum(axis=1) < self.violations(values[rows], rows).sum(axis=1)
             values[rows[better]] = drawn[better]
@@ -185,7 +203,7 @@ class Repairer:
             if not found.size:
                 return
             values[rows[found], best.position[found]] = best.value[found]
-            values[rows[found]] = self._derived(values[rows[found]], rows[found])
+            values[rows[found]] = self.derived(values[rows[found]], rows[found])
             rows = rows[found]
 
     def _replaceable(self, cells: Mask) -> list[int]:
@@ -241,8 +259,8 @@ class Repairer:
         if not rows.size:
             return
         cells = self.implicated(violated, values[rows], rows)
-        both = list(combinations(self._replaceable(cells), 2))[:_MOST_PAIRS]
-        for first, second in both:
+        cells = self.linked(cells, values[rows], rows)
+        for first, second in islice(combinations(self._replaceable(cells), 2), _MOST_PAIRS):
             at = rows[cells[:, first] & cells[:, second]]
             at = at[self.violations(values[at], at).any(axis=1)]
             if at.size:
@@ -265,7 +283,7 @@ class Repairer:
         expanded[:, first] = np.where(
             np.isnan(tried), values[rows, [first]][:, None], tried
         ).ravel()
-        expanded = self._derived(expanded, many)
+        expanded = self.derived(expanded, many)
         left, further, value = (
             part.reshape(tried.shape) for part in self._nearest(expanded, many, second)
         )
@@ -274,7 +292,7 @@ class Repairer:
         at = np.flatnonzero(np.isfinite(distance.min(axis=1)))
         values[rows[at], first] = tried[at, chosen[at]]
         values[rows[at], second] = value[at, chosen[at]]
-        values[rows[at]] = self._derived(values[rows[at]], rows[at])
+        values[rows[at]] = self.derived(values[rows[at]], rows[at])
 
 
 @dataclass(eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,10 +11,11 @@ from numpy.typing import NDArray
 from tabsoda._internal.randomness import stream_key
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.edits.record import EditRecord
-from tabsoda.edits.repair import Redraw, Repairer, same_groups
+from tabsoda.edits.repair import Redraw, Repaired, Repairer, same_groups
 from tabsoda.engines import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
+from tabsoda.imputer.rerouting import Fill, Rerouter
 from tabsoda.routing.routes import gate_routes
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.states.cell_states import CellStates
@@ -54,28 +54,49 @@ class EditedDraws:
         """Return the cells with every draw and both estimates repaired, and counts."""
         imputed = np.zeros(self.table.shape, dtype=bool)
         imputed[cells.rows, cells.positions] = True
-        routes = {} if self.rules is None else gate_routes(self.rules, self.table)
-        allowed = same_groups({at: one.of_values for at, one in routes.items()})
-        repairer = Repairer(self.edits, imputed, frozenset(routes), allowed)
-        tables = [cells.mode, cells.median, *cells.draws]
         outcome = _Outcome(np.zeros((self.table.shape[0], len(self.edits.constraints)), dtype=bool))
-        repaired = np.empty((len(tables), cells.rows.size))
+        repaired = np.empty((cells.draws.shape[0] + 2, cells.rows.size))
         without = np.zeros(cells.rows.size, dtype=bool)
-        for number, drawn in enumerate(tables):
+        for place, drawn in enumerate([cells.mode, cells.median, *cells.draws]):
             values = self.table.values.copy()
             values[cells.rows, cells.positions] = drawn
-            redraw = self._redraw(imputed, number - 1) if number > 1 else None
-            found = repairer.repair(values, redraw)
-            outcome.add(found.before, found.after, self.edits, in_point=number < 2)
-            repaired[number] = found.values[cells.rows, cells.positions]
-            without |= (
-                np.isnan(repaired[number])
-                & ~self._skipped(values, imputed)[cells.rows, cells.positions]
-            )
+            found = self._repaired(values, imputed, place - 1)
+            outcome.add(found.before, found.after, self.edits, in_point=place < 2)
+            repaired[place] = found.values[cells.rows, cells.positions]
+            blank = np.isnan(found.values) & ~self._skipped(found.values, values, imputed)
             if self.policy == "missing":
-                left = repairer.implicated(found.after, found.values, np.arange(values.shape[0]))
-                without |= self._to_leave(left, routes)[cells.rows, cells.positions]
+                blank |= self._to_leave(found, imputed)
+            without |= blank[cells.rows, cells.positions]
         return self._finished(cells, repaired, without, outcome, events)
+
+    def _repaired(self, values: Values, imputed: Mask, number: int) -> Repaired:
+        """Repair one table: draw ``number``, or the mean (-1) or median (0) estimate."""
+        routes = {} if self.rules is None else gate_routes(self.rules, self.table)
+        groups = {position: one.of_values for position, one in routes.items()}
+        repairer = Repairer(self.edits, imputed, frozenset(routes), same_groups(groups))
+        found = repairer.repair(values, self._redraw(imputed, number) if number > 0 else None)
+        left = np.flatnonzero(found.after.any(axis=1))
+        if self.rules is None or not left.size:
+            return found
+        implicated = repairer.implicated(found.after[left], found.values[left], left)
+        left = left[implicated[:, sorted(routes)].any(axis=1)]
+        free = Rerouter(self.table, self.rules, Repairer(self.edits, imputed), tuple(routes))
+        rerouted = free.reroute(found.values, left, self._fill(number)) if left.size else left
+        found.after[rerouted] = False
+        return found
+
+    def _fill(self, number: int) -> Fill:
+        """Return a function that imputes the missing cells of some rows."""
+
+        def fill(rows: NDArray[np.int64], part: CodedTable) -> Values:
+            if number > 0:
+                return self.engine.draw(part, number, self.keys[rows])
+            cells = self.engine.impute(part, keys=self.keys[rows])
+            values = part.values.copy()
+            values[cells.rows, cells.positions] = cells.median if number == 0 else cells.mode
+            return values
+
+        return fill
 
     def _finished(
         self,
@@ -111,24 +132,31 @@ class EditedDraws:
             record,
         )
 
-    def _skipped(self, values: Values, imputed: Mask) -> Mask:
-        """Return the cells without an answer in this table because of a skip."""
-        skipped = self.table.states.skipped | (imputed & np.isnan(values))
+    def _skipped(self, values: Values, drawn: Values, imputed: Mask) -> Mask:
+        """Return the cells that are skipped in this table: as drawn, or by a gate changed since."""
+        skipped = self.table.states.skipped | (imputed & np.isnan(drawn))
+        targets = set() if self.rules is None else {rule.target for rule in self.rules.active}
+        for name in targets - set(self.edits.derived):
+            place = self.table.names.index(name)
+            skipped[:, place] |= imputed[:, place] & np.isnan(values[:, place])
         for name, formula in self.edits.derived.items():
             parts = [self.edits.place[part] for part in formula.parts]
             skipped[:, self.edits.place[name]] |= skipped[:, parts].any(axis=1)
         return skipped
 
-    def _to_leave(self, cells: Mask, routes: Mapping[int, object]) -> Mask:
+    def _to_leave(self, found: Repaired, imputed: Mask) -> Mask:
         """Return the cells to leave missing: gates only if nothing else can be left."""
+        everybody = np.arange(self.table.shape[0])
+        cells = Repairer(self.edits, imputed).implicated(found.after, found.values, everybody)
         gates = np.zeros(cells.shape[1], dtype=bool)
-        gates[list(routes)] = True
+        if self.rules is not None:
+            gates[list(gate_routes(self.rules, self.table))] = True
         others = cells & ~gates
         leave = np.where(others.any(axis=1, keepdims=True), others, cells)
         for name, formula in self.edits.derived.items():
             parts = [self.edits.place[part] for part in formula.parts]
             leave[:, self.edits.place[name]] |= leave[:, parts].any(axis=1)
-        return leave & self.table.states.missing
+        return leave & imputed
 
     def _redraw(self, imputed: Mask, number: int) -> Redraw:
         """Return a function that draws cells again, with random numbers for each attempt."""

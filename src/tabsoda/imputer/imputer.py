@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda.edits.checking import refuse_contradictions
+from tabsoda.edits.derived_columns import skip_derived
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.edits.record import check_edit_policy
 from tabsoda.engines import (
@@ -374,14 +375,16 @@ class TabSODAImputer(SklearnImputer):
     def _under_rules(self, survey: Survey, rules: Any, progress: Progress | None) -> Survey:
         """Apply rules before a fit, or mine them."""
         if self.skips == "mine":
-            return survey if survey.rules is not None else mine_and_apply(survey, progress)
-        return survey if rules is None else apply_rules(survey, rules)
+            mined = survey if survey.rules is not None else mine_and_apply(survey, progress)
+            return skip_derived(mined)
+        return skip_derived(survey if rules is None else apply_rules(survey, rules))
 
     def _under_own_rules(self, survey: Survey) -> Survey:
         """Apply the rules of the fitted model."""
-        if self.rules_ is None:
-            return survey
-        return apply_rules(survey, self.rules_, FROM_MODEL if self._rules_from_model else ACCEPTED)
+        if self.rules_ is not None:
+            why = FROM_MODEL if self._rules_from_model else ACCEPTED
+            survey = apply_rules(survey, self.rules_, why)
+        return skip_derived(survey)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder of safetensors and JSON."""

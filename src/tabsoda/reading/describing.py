@@ -75,7 +75,7 @@ def _not_given(codes: Iterable[FoundCode], given: Description) -> list[FoundCode
 
 def _described(raw: RawTable, given: Description, events: EventLog) -> Schema:
     """Check that the described columns exist, and fill gaps from the file."""
-    schema = (given.schema or Schema(())).without_derived(raw.frame.columns)
+    schema = given.constrained(given.schema or Schema(())).without_derived(raw.frame.columns)
     absent = [name for name in schema.names if name not in raw.frame.columns]
     if absent:
         raise InputError(
