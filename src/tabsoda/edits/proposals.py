@@ -259,8 +259,8 @@ def _proposal(
     expected: float,
 ) -> Proposal:
     chance = f"; by chance {expected:,.0f}" if expected else ""
-    count = f"{known:,} respondents with all answers, {exceptions:,} exception{'s' * (exceptions != 1)}{chance}"
-    sentence = f"{text} ({count})"
+    exception = "1 exception" if exceptions == 1 else f"{exceptions:,} exceptions"
+    sentence = f"{text} ({known:,} respondents with all answers, {exception}{chance})"
     return Proposal(
         Edit(rule, label=sentence, approved=False), kind, sentence, known, exceptions, expected
     )
