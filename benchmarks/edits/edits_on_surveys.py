@@ -1,6 +1,6 @@
 """Violations, accuracy and time with and without edits, on real surveys.
 
-    python benchmarks/edits/edits_on_surveys.py RESULT.json [--rows N] [SURVEY ...]
+    python benchmarks/edits/edits_on_surveys.py RESULT.json [SURVEY ...] [--quality fast]
 
 A sample of rows; the columns of the edits and the questions around them. A fifth of the answers in
 the columns of the edits, and a tenth of the others, are hidden. One fit is imputed twice, with the
@@ -99,6 +99,7 @@ def measured(name: str, n_rows: int, quality: str, seed: int) -> dict[str, objec
         "rows": int(seen.table.shape[0]),
         "columns": int(seen.table.shape[1]),
         "quality": quality,
+        "seed": seed,
         "edits": list(EDITS[name]),
         "hidden_cells": int(hidden.sum()),
         "cpu_fit": round(fit, 2),
@@ -144,10 +145,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
     found = []
+    if options.result.is_file():
+        # Runs of other surveys are kept, so that they can be made one at a time.
+        found = json.loads(options.result.read_text(encoding="utf-8"))
     for name in options.surveys:
         for seed in range(1, options.seeds + 1):
-            found.append(measured(name, options.rows, options.quality, seed))
-            print(json.dumps(found[-1], indent=1), flush=True)
+            new = measured(name, options.rows, options.quality, seed)
+            keys = ("survey", "quality", "seed")
+            found = [one for one in found if any(one[key] != new[key] for key in keys)]
+            found.append(new)
+            print(json.dumps(new, indent=1), flush=True)
             options.result.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
