@@ -154,6 +154,30 @@ def test_results_do_not_depend_on_order_or_on_other_rows(imputer: TabSODAImputer
     assert part.complete(1).equals(whole.complete(1).head(90))
 
 
+def test_other_frames_and_files_get_derived_variables_as_well(tmp_path: Path) -> None:
+    frame = make_frame(120).to_pandas()
+    fitted = make_imputer().fit(frame).set_output(transform="pandas")
+    names = [*frame.columns, "YEARS"]
+    assert list(fitted.transform(frame).columns) == list(fitted.get_feature_names_out()) == names
+    make_frame(120).write_parquet(tmp_path / "survey.parquet")
+    from_file = make_imputer().fit(tmp_path / "survey.parquet")
+    # A frame has the columns of the file; nobody has to compute the derived variable first.
+    assert list(from_file.impute(frame, m=1).complete(1).columns) == names
+
+
+def test_the_engine_of_the_paper_satisfies_edits_too() -> None:
+    tiny = {
+        "backbone": {"width": 16},
+        "training": {"max_steps": 8, "min_epoch_steps": 4},
+        "sampler": {"steps": 3, "chains": 2},
+    }
+    parameters = {"preset": "small", "settings": tiny, "description": SCHEMA, "rules": RULES}
+    frame = make_frame(200)
+    result = TabSODAImputer(**parameters).fit(frame).impute(frame, m=1)
+    assert [violations(table) for table in tables(result)] == [0, 0, 0]
+    assert result.edits.mean_repaired > 10
+
+
 def test_a_saved_model_keeps_its_edits(tmp_path: Path, imputer: TabSODAImputer) -> None:
     imputer.save(tmp_path / "model")
     new = make_frame(80, seed=9)

@@ -61,6 +61,12 @@ def with_derived(survey: Survey) -> Survey:
     return skip_derived(replace(survey, frame=frame, schema=schema, table=coded))
 
 
+def names_in_file(survey: Survey) -> list[str]:
+    """Return the columns of a survey that were read, without those that were computed."""
+    computed = {event.column for event in survey.events if event.kind == "variable_derived"}
+    return [name for name in survey.frame.columns if name not in computed]
+
+
 def skip_derived(survey: Survey) -> Survey:
     """Return the survey with derived variables skipped where a part is skipped."""
     if not survey.schema.derivations:

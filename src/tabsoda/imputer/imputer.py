@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda.edits.checking import refuse_contradictions
-from tabsoda.edits.derived_columns import skip_derived
+from tabsoda.edits.derived_columns import names_in_file, skip_derived
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.edits.record import check_edit_policy
 from tabsoda.engines import (
@@ -198,7 +198,7 @@ class TabSODAImputer(SklearnImputer):
         check_terms(self.interactions, survey)
         survey = self._under_rules(survey, given.rules, progress)
         if not is_named and not survey.is_array:
-            self._take_names(survey.frame.columns)
+            self._take_names(names_in_file(survey))
         self.rules_ = survey.rules if self.skips == "mine" else given.rules
         self.files_, self._rules_from_model = given.files, False
         self.engine_ = fit_engine(
