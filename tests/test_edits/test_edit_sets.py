@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from tabsoda import CodedTable, Column, ColumnKind, InputError, Schema, read_survey
+from tabsoda.cli.main import main
 from tabsoda.edits.checking import check_edits, refuse_contradictions
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.schema import Derivation, Edit
@@ -130,6 +131,17 @@ def test_proposals_and_equal_names() -> None:
     assert not EditSet.of(Schema(own, (Edit("A < B", approved=False),)), None)
     with pytest.raises(InputError, match="name of another edit"):
         EditSet.of(Schema(own, (Edit("A < B", "x"), Edit("A < 3", "x"))), None)
+
+
+def test_inspect_counts_edits_and_names_derived_variables(tmp_path: Path, capsys) -> None:
+    (tmp_path / "a.csv").write_text("A,B\n1.5,2\n2.5,3\n3.25,4\n")
+    (tmp_path / "a.toml").write_text(
+        '[[edit]]\nrule = "A <= B"\n[[edit]]\nrule = "A > 0"\napproved = false\n'
+        '[[derive]]\nformula = "C = A + B"\n'
+    )
+    main(["inspect", str(tmp_path / "a.csv"), "--survey", str(tmp_path / "a.toml")])
+    shown = capsys.readouterr().out
+    assert "Edits: 1 approved, 1 proposed\nDerived: C\n" in shown
 
 
 def test_a_derived_variable_that_is_not_in_the_file_is_added_as_a_question(tmp_path: Path) -> None:

@@ -225,6 +225,28 @@ def test_what_no_value_satisfies_is_counted_and_left_as_the_user_says(policy: st
     assert table["ADULTS"].head(5).to_list() == [3.0] * 5
 
 
+def test_a_derived_variable_that_cannot_be_computed_stays_missing() -> None:
+    columns = tuple(Column(name, NUMBER) for name in ("A", "B", "EMPTY"))
+    formulas = ("RATIO = A / B", "WITH_EMPTY = A + EMPTY")
+    schema = Schema(columns, derivations=tuple(map(Derivation.of, formulas)))
+    generator = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "A": pl.Series(generator.normal(size=120)).set(pl.Series(np.arange(120) < 9), None),
+            "B": np.where(np.arange(120) < 5, 0.0, generator.integers(1, 9, 120)),
+            "EMPTY": pl.Series([None] * 120, dtype=pl.Float64),
+        }
+    )
+    fitted = TabSODAImputer(settings=SETTINGS, description=schema).fit(frame)
+    result = fitted.impute(frame, m=2)
+    table = result.complete(1)
+    assert table["A"].null_count() == 0
+    assert table["RATIO"].is_null().to_list() == [True] * 5 + [False] * 115
+    assert result.edits.left_missing == {"RATIO": 5}
+    assert table["WITH_EMPTY"].null_count() == 120
+    assert not result.skipped_in(1).any()
+
+
 def test_observed_violations_are_counted_and_not_changed() -> None:
     frame = make_frame().with_columns(
         pl.when(pl.int_range(pl.len()) < 3).then(pl.lit(99.0)).otherwise("FIRST").alias("FIRST"),

@@ -74,7 +74,9 @@ def inspect(
     description = _description(survey, settings)
     source = read_survey(data, description, codebook=codebook, unlisted=unlisted)
     blocks = [block.to_dict() for block in find_blocks(source.schema)]
-    summary = summarize(source) | {"blocks": blocks}
+    edits = [{"rule": one.rule, "approved": one.approved} for one in source.schema.edits]
+    derived = [{"name": one.name, "formula": one.formula} for one in source.schema.derivations]
+    summary = summarize(source) | {"blocks": blocks, "edits": edits, "derived": derived}
     if output_file is not None:
         write_together({output_file: lambda path: save_schema(source.schema, path)})
     if as_json:
@@ -157,6 +159,11 @@ def _head(summary: dict[str, Any]) -> Iterator[str]:
     others = {role: n for role, n in summary["roles"].items() if role != "question"}
     if others:
         yield "Others: " + ", ".join(f"{n} {role}" for role, n in others.items())
+    if summary["edits"]:
+        approved = sum(edit["approved"] for edit in summary["edits"])
+        yield f"Edits: {approved} approved, {len(summary['edits']) - approved} proposed"
+    if summary["derived"]:
+        yield "Derived: " + ", ".join(one["name"] for one in summary["derived"])
     yield "Cells: " + ", ".join(
         f"{count:,} {state} ({count / total:.1%})" for state, count in cells.items()
     )
