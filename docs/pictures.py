@@ -86,7 +86,7 @@ PACKAGES = (
     Box("box", 16, 190, 172, 76, "1  reading", ("with schema and states:", "file → survey")),
     Box("box", 205, 190, 172, 76, "2  skips", ("with questionnaire:", "blank → skipped")),
     Box("box", 394, 190, 172, 76, "3  engines", ("one protocol:", "fit, impute, draw")),
-    Box("box", 583, 190, 172, 76, "4  routing", ("missing gates,", "draw by draw")),
+    Box("box", 583, 190, 172, 76, "4  routing, edits", ("missing gates, and", "answers that fit")),
     Box("box", 772, 190, 172, 76, "5  results", ("Imputations,", "the result folder")),
     Box("box", 16, 316, 550, 146, "engine", ("the default",), top=True),
     Box("part", 30, 370, 118, 78, "network", ("predicts hidden", "answers")),

@@ -87,6 +87,21 @@ def test_sensitivity(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_edits(tmp_path: Path) -> None:
+    text = _run("edits.py", tmp_path)
+    observed = int(re.findall(r"observed: (\d+)", text)[0])
+    without, edited = (
+        [int(n) for n in re.findall(rf"{name} edits: ([\d, ]+) violations", text)[0].split(",")]
+        for name in ("without", "with")
+    )
+    assert edited == [observed] * 3
+    assert sum(without) > 3 * observed
+    table = pl.read_parquet(tmp_path / "with_edits.parquet")
+    index = table["KILOS"] / (table["HEIGHT"] / 100) ** 2
+    assert (table["BMI"] - index).abs().max() < 1e-6
+
+
+@pytest.mark.slow
 def test_from_spss(tmp_path: Path) -> None:
     text = _run("from_spss.py", tmp_path)
     assert "Pooled over 20 imputations" in text

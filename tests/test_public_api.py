@@ -20,6 +20,8 @@ def test_public_names():
         "ColumnKind",
         "ColumnRole",
         "Condition",
+        "Derivation",
+        "Edit",
         "EngineSettings",
         "Event",
         "EventLog",

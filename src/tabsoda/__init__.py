@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tabsoda.reading import read_survey
     from tabsoda.results import Imputations
     from tabsoda.results.result_folder import load_result
-    from tabsoda.schema import Column, ColumnKind, ColumnRole, Reason, Schema
+    from tabsoda.schema import Column, ColumnKind, ColumnRole, Derivation, Edit, Reason, Schema
     from tabsoda.skips.checking import CheckResult, check
     from tabsoda.skips.miner import MinedSkips, SkipMiner
     from tabsoda.skips.mining import mine_rules
@@ -39,6 +39,8 @@ _HOMES = {
     "ColumnKind": "tabsoda.schema",
     "ColumnRole": "tabsoda.schema",
     "Condition": "tabsoda.skips.rules",
+    "Derivation": "tabsoda.schema",
+    "Edit": "tabsoda.schema",
     "EngineSettings": "tabsoda.engine.settings",
     "Event": "tabsoda.events",
     "EventLog": "tabsoda.events",
@@ -76,6 +78,8 @@ __all__ = [
     "ColumnKind",
     "ColumnRole",
     "Condition",
+    "Derivation",
+    "Edit",
     "EngineSettings",
     "Event",
     "EventLog",

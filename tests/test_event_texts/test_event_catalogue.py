@@ -27,6 +27,7 @@ STAGES = {
     "train",
     "impute",
     "routing",
+    "edits",
     "diagnose",
     "export",
 }
@@ -78,6 +79,7 @@ def test_kinds_that_code_looks_for_are_in_the_catalogue():
         "interaction_requested",
         "rows_sampled",
         "skips_withheld",
+        "variable_derived",
     }
     assert compared | WORTH_A_LOOK | {*_ADDED_UP, *_SHOWN_IN_FULL} <= set(CATALOGUE)
 

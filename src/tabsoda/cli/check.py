@@ -1,4 +1,4 @@
-"""``tabsoda check``: check data against routing rules."""
+"""``tabsoda check``: check data against routing rules, bounds, edits and formulas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.rule_text import columns, one_line, paragraph, short_name, without_name
+from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
+    from tabsoda.edits.checking import EditFinding
     from tabsoda.skips.checking import CheckResult
     from tabsoda.skips.unstated import UnstatedRule
 
@@ -20,7 +22,7 @@ _SHOWN = 20
 
 def check(
     data: Path,
-    rules: Path,
+    rules: Path | None = None,
     /,
     *,
     survey: Path | None = None,
@@ -29,16 +31,17 @@ def check(
     mine: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """List answers to questions that a rule skips, and blanks that no rule explains.
+    """List answers that rules or edits forbid, and blanks that no rule explains.
 
-    Findings are not an error: the exit code is 0 with or without them.
+    Rules come from the rules file; bounds, edits and formulas from the survey's description. At
+    least one of them is needed. Findings are not an error: the exit code is 0 with or without them.
 
     Parameters
     ----------
     data
         The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
     rules
-        The rules file, as tabsoda mine -o writes it.
+        The rules file, as tabsoda mine -o writes it. Without it, only edits are checked.
     survey
         The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
@@ -51,22 +54,43 @@ def check(
     as_json
         Write the result as JSON.
     """
+    from tabsoda.edits.checking import check_edits
+    from tabsoda.edits.edit_set import EditSet
     from tabsoda.reading import read_survey
     from tabsoda.skips.checking import check as check_table
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.skips.unstated import unstated_rules
 
-    rule_set = RuleSet.from_toml(rules)
+    rule_set = None if rules is None else RuleSet.from_toml(rules)
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
-    result = check_table(source.table, rule_set)
-    unstated = unstated_rules(source.table, rule_set) if mine else None
+    edits = EditSet.of(source.schema, source.table)
+    if rule_set is None and not edits:
+        raise InputError(
+            "There is nothing to check",
+            found="no rules file, and a description without bounds, edits and formulas",
+            next_step="Name the rules file after the data, or add [[edit]] to the description",
+        )
+    if rule_set is None and mine:
+        raise InputError(
+            "The option --mine compares rules with the data, and no rules file was given",
+            next_step="Name the rules file after the data, or run tabsoda mine",
+        )
+    found = check_edits(edits, source.table)
+    result = None if rule_set is None else check_table(source.table, rule_set)
+    unstated = unstated_rules(source.table, rule_set) if rule_set is not None and mine else None
+    name, console = source.source or data.name, output()
     if as_json:
-        found = {} if unstated is None else {"unstated": [vars(one) for one in unstated]}
-        emit_json({"source": source.source or data.name, **result.to_dict(), **found})
+        facts = {} if result is None else result.to_dict()
+        if unstated is not None:
+            facts["unstated"] = [vars(one) for one in unstated]
+        emit_json({"source": name, **facts, "edits": [one.to_dict() for one in found]})
         return
-    console = output()
     labels = {column.name: without_name(column.label, column.name) for column in source.schema}
-    for line in _lines(result, labels, source.source or data.name, console.width):
+    lines = [] if result is None else [*_lines(result, labels, name, console.width)]
+    if edits:
+        head = f"{name}: {source.table.shape[0]:,} respondents" if result is None else ""
+        lines += [head, "", *_edit_lines(found, console.width)]
+    for line in lines:
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
     for line in _unstated(unstated, console.width) if unstated is not None else ():
         console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
@@ -87,6 +111,25 @@ def _unstated(rules: Sequence[UnstatedRule], width: int) -> Iterator[str]:
         )
     if len(rules) > _SHOWN:
         yield f"  and {len(rules) - _SHOWN} more; --json lists all"
+
+
+def _edit_lines(findings: tuple[EditFinding, ...], width: int) -> Iterator[str]:
+    broken = sorted((one for one in findings if one.violated), key=lambda one: -one.violated)
+    many = f"{len(findings):,} bounds, edits and formulas"
+    if not broken:
+        yield paragraph(f"No observed answers violate the {many}.", width)
+        return
+    yield paragraph(f"Violated by observed answers: {len(broken):,} of {many}.", width)
+    for one in broken[:_SHOWN]:
+        rows = ", ".join(map(str, one.example_rows))
+        more = ", ..." if one.violated > len(one.example_rows) else ""
+        label = f" ({one.label})" if one.label else ""
+        yield paragraph(f"{one_line(one.title, 200)}{label}", width, "  ", "      ")
+        yield paragraph(
+            f"{one.violated:,} of {one.known:,} respondents, in rows {rows}{more}", width, " " * 8
+        )
+    if len(broken) > _SHOWN:
+        yield f"  and {len(broken) - _SHOWN} more; --json lists all"
 
 
 def _lines(

@@ -33,6 +33,7 @@ def impute(
     miner: str | None = None,
     accept_all: Annotated[bool, Parameter(negative="")] = False,
     gate_policy: Literal["follow", "keep"] | None = None,
+    edits: Literal["missing", "unconstrained"] | None = None,
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     draws: Annotated[int, WHOLE, Parameter(name=["--draws", "-m"], validator=Number(gte=0))] = 5,
     seed: Annotated[int | None, WHOLE] = None,
@@ -93,6 +94,9 @@ def impute(
         How to treat questions that depend on a missing answer, where rules are known. follow:
         each draw imputes that answer first, then skips or imputes the questions that depend on
         it. keep: impute every missing cell, as in the paper. [default: follow]
+    edits
+        What to do with cells for which no value satisfies the edits of the description: leave them
+        missing, or impute them unconstrained. Both are counted. [default: missing]
     output_folder
         Folder to write to.
     draws
@@ -153,6 +157,7 @@ def impute(
         straight_lines=straight_lines,
         ignore_design=ignore_design,
         gate_policy=gate_policy,
+        edit_policy=edits,
         seed=seed,
         quality=quality,
         preset=preset,

@@ -51,7 +51,7 @@ class ImputerOptions:
     interactions : tuple of str
         Terms such as ``AGE:SEX``.
     straight_lines, ignore_design : bool
-    gate_policy : str or None
+    gate_policy, edit_policy : str or None
     seed : int or None
     quality, preset : str or None
     changes : tuple of str
@@ -71,6 +71,7 @@ class ImputerOptions:
     straight_lines: bool
     ignore_design: bool
     gate_policy: str | None
+    edit_policy: str | None
     seed: int | None
     quality: str | None
     preset: str | None
@@ -160,6 +161,7 @@ class ImputerOptions:
         if self.model is not None:
             loaded = TabSODAImputer.load(self.model, self.device)
             loaded.gate_policy = self.gate_policy or loaded.gate_policy
+            loaded.edit_policy = self.edit_policy or loaded.edit_policy
             if self.rules is not None:
                 loaded.use_rules(self.rules, accept_unreviewed=self.accept_all)
             return loaded
@@ -182,6 +184,7 @@ class ImputerOptions:
             rules=self.rules,
             accept_unreviewed=self.accept_all,
             gate_policy=self.gate_policy or "follow",
+            edit_policy=self.edit_policy or "missing",
             interactions=parse_interactions(self.interactions, straight_lines=self.straight_lines),
             use_design=not self.ignore_design,
             random_state=self.seed or 0,

@@ -12,6 +12,7 @@ from tabsoda.cli.durations import duration_text
 from tabsoda.cli.rule_text import columns, events_text, paragraph, short_name
 
 if TYPE_CHECKING:
+    from tabsoda.edits.record import EditRecord
     from tabsoda.imputer.plan import ImputationPlan
     from tabsoda.results.imputations import Imputations
     from tabsoda.routing.record import RoutingRecord
@@ -143,6 +144,40 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     return text
 
 
+def _edits_text(edits: EditRecord | None) -> str:
+    """Describe the effect of edits; empty without edits.
+
+    Examples
+    --------
+    >>> from tabsoda.edits.record import EditRecord
+    >>> print(_edits_text(EditRecord(draws=2, repaired={"A <= B": 6}, observed={"A <= B": 1})))
+    Edits: on average 3.0 violations per draw were corrected. The observed answers of 1 respondent \
+violate A <= B; they were not changed.
+    """
+    if edits is None:
+        return ""
+    text = f"Edits: on average {edits.mean_repaired:,.1f} violations per draw were corrected."
+    if edits.observed:
+        rows = max(edits.observed.values())
+        title = next(name for name, count in edits.observed.items() if count == rows)
+        others = len(edits.observed) - 1
+        more = f", and those of others {others:,} more edits" if others else ""
+        many = f"{rows:,} respondent{'s' * (rows != 1)}"
+        text += f" The observed answers of {many} violate {title}{more}; they were not changed."
+    if edits.unsatisfied:
+        rows = sum(edits.unsatisfied.values())
+        left = (
+            f"{_cells(edits.n_left_missing)} missing"
+            if edits.policy == "missing"
+            else "they are imputed unconstrained"
+        )
+        text += (
+            f" {rows:,} times no value satisfied {one_line(next(iter(edits.unsatisfied)), 80)}"
+            f"{' or another edit' if len(edits.unsatisfied) > 1 else ''}: {left}."
+        )
+    return text
+
+
 def _cells(count: int) -> str:
     return "1 cell stays" if count == 1 else f"{count:,} cells stay"
 
@@ -165,10 +200,14 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
     routed = _routing_text(result.routing)
     if routed:
         lines += [paragraph(routed, width), ""]
+    edited = _edits_text(result.edits)
+    if edited:
+        lines += [paragraph(edited, width), ""]
     if most:
         share = [[short_name(n, 36), f"{k:,}", f"{k / counts['rows']:.1%}"] for n, k in most]
         lines += [*columns([["most imputed", "cells", "of rows"], *share]), ""]
-    unanswered = counts["left_missing"] - (result.routing.n_left_missing if result.routing else 0)
+    explained = [one.n_left_missing for one in (result.routing, result.edits) if one is not None]
+    unanswered = counts["left_missing"] - sum(explained)
     for text in _left_missing_text(unanswered):
         lines += [paragraph(text, width), ""]
     if len(result.events):

@@ -64,6 +64,7 @@ def inspect(
         inputs = [path for path in (data, survey, codebook) if path is not None]
         check_outputs([output_file], inputs, force=force)
 
+    from tabsoda.edits.blocks import find_blocks
     from tabsoda.reading import read_survey
     from tabsoda.reading.inspection import summarize
     from tabsoda.schema.files import description_form, save_schema
@@ -72,7 +73,10 @@ def inspect(
         description_form(output_file)
     description = _description(survey, settings)
     source = read_survey(data, description, codebook=codebook, unlisted=unlisted)
-    summary = summarize(source)
+    blocks = [block.to_dict() for block in find_blocks(source.schema)]
+    edits = [{"rule": one.rule, "approved": one.approved} for one in source.schema.edits]
+    derived = [{"name": one.name, "formula": one.formula} for one in source.schema.derivations]
+    summary = summarize(source) | {"blocks": blocks, "edits": edits, "derived": derived}
     if output_file is not None:
         write_together({output_file: lambda path: save_schema(source.schema, path)})
     if as_json:
@@ -91,12 +95,14 @@ def inspect(
 
 def _description(survey: Path | None, settings: tuple[str, ...]) -> Any:
     """Return the description, its own corrections first, then those of the command line."""
+    from dataclasses import replace
+
     from tabsoda.schema.correction_form import parse_settings
     from tabsoda.schema.description import Description
     from tabsoda.schema.files import load_description
 
     given = Description(None) if survey is None else load_description(survey)
-    return Description(given.schema, (*given.corrections, *parse_settings(settings)))
+    return replace(given, corrections=(*given.corrections, *parse_settings(settings)))
 
 
 def _lines(summary: dict[str, Any], width: int) -> Iterator[str]:
@@ -120,8 +126,23 @@ def _lines(summary: dict[str, Any], width: int) -> Iterator[str]:
     if corrected:
         yield ""
         yield from _corrected(corrected, width)
+    if summary["blocks"]:
+        yield ""
+        yield from _blocks(summary["blocks"], width)
     yield ""
     yield from _flags(summary["flags"], width)
+
+
+def _blocks(blocks: list[dict[str, Any]], width: int) -> Iterator[str]:
+    """List questions that are asked together."""
+    yield "Asked together:"
+    for block in blocks[:_FLAGS_SHOWN]:
+        names = block["names"]
+        span = f"{names[0]} to {names[-1]} ({len(names)} questions)"
+        text = "" if names[0].startswith(block["text"]) else f": {_short(block['text'], 60)}"
+        yield from _wrapped(f"{block['kind']} {span}{text}", width)
+    if len(blocks) > _FLAGS_SHOWN:
+        yield f"  ... and {len(blocks) - _FLAGS_SHOWN} more; --json lists them all"
 
 
 def _head(summary: dict[str, Any]) -> Iterator[str]:
@@ -138,6 +159,11 @@ def _head(summary: dict[str, Any]) -> Iterator[str]:
     others = {role: n for role, n in summary["roles"].items() if role != "question"}
     if others:
         yield "Others: " + ", ".join(f"{n} {role}" for role, n in others.items())
+    if summary["edits"]:
+        approved = sum(edit["approved"] for edit in summary["edits"])
+        yield f"Edits: {approved} approved, {len(summary['edits']) - approved} proposed"
+    if summary["derived"]:
+        yield "Derived: " + ", ".join(one["name"] for one in summary["derived"])
     yield "Cells: " + ", ".join(
         f"{count:,} {state} ({count / total:.1%})" for state, count in cells.items()
     )

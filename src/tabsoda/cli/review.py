@@ -37,7 +37,8 @@ def review(
     """Compare every routing rule with the data, and approve, reject or edit it.
 
     Opens a page in the browser that only this machine can reach. Every decision is saved in the
-    rules file at once, with who, when and why. Press Ctrl-C to end.
+    rules file at once, with who, when and why. Edits of the description (survey.toml) are listed
+    next to the rules; approving one changes its line in that file. Press Ctrl-C to end.
 
     With --accept-all or --min-precision no page is opened and no data are needed. If data are
     given, --min-precision evaluates every rule on them.
@@ -125,7 +126,7 @@ def _serve(
     from tabsoda.review.session import ReviewSession
 
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
-    session = ReviewSession(rules, source, by, suppress_below)
+    session = ReviewSession(rules, source, by, suppress_below, survey)
     console = output()
 
     def announce(address: str) -> None:

@@ -99,4 +99,28 @@ _ROUTING: dict[str, EventText] = {
     ),
 }
 
-IMPUTING = _IMPUTE | _ROUTING
+_EDITS: dict[str, EventText] = {
+    "variable_derived": EventText("edits", "variable derived", "{formula}"),
+    "edit_violated_by_answers": EventText(
+        "edits",
+        "observed answers violate an edit",
+        "{edit}: {rows:respondent/respondents}; the answers are not changed",
+    ),
+    "imputed_cells_edited": EventText(
+        "edits",
+        "imputed answers changed to satisfy edits",
+        "{edits:edit/edits}; {per_draw:.1f} violations per draw, {in_point} in point estimates",
+    ),
+    "edit_not_satisfied": EventText(
+        "edits",
+        "no imputed answer satisfies an edit",
+        "{edit}: {rows:respondent/respondents}, in at least one table; {policy}",
+    ),
+    "cells_left_missing_by_edits": EventText(
+        "edits",
+        "left missing",
+        "{cells:cell/cells}: no value satisfies the edits, or a part of it is missing",
+    ),
+}
+
+IMPUTING = _IMPUTE | _ROUTING | _EDITS

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
+from tabsoda.edits.column_facts import ColumnFacts
+from tabsoda.edits.edit_set import EditSet
 from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.engines import Engine, load_engine
 from tabsoda.errors import InputError
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
 
 _SCHEMA, _RULES, _TEXT = "survey.toml", "rules.toml", "imputer.json"
-_ROUTES = "routes.safetensors"
+_ROUTES, _EDITS = "routes.safetensors", "edits.json"
+
+# Files that a model may or may not have.
+_OPTIONAL = (_SCHEMA, _RULES, _ROUTES, _EDITS)
 
 
 def save_imputer(imputer: TabSODAImputer, folder: Path) -> None:
@@ -61,6 +67,9 @@ class ImputerState:
     interactions : bool or list of str
     design : DesignPredictors or None
     screen, miner : str or None
+    edit_policy : str
+    facts : dict of str to ColumnFacts
+        Of the columns in edits.
     """
 
     schema: Schema | None
@@ -75,6 +84,13 @@ class ImputerState:
     design: DesignPredictors | None = None
     screen: str | None = None
     miner: str | None = None
+    edit_policy: str = "missing"
+    facts: Mapping[str, ColumnFacts] = field(default_factory=dict)
+
+    @property
+    def edits(self) -> EditSet:
+        """Bounds, edits and derived variables, as fitted."""
+        return EditSet.of(self.schema or Schema(()), None, self.facts)
 
     @classmethod
     def of(cls, imputer: TabSODAImputer) -> ImputerState:
@@ -93,6 +109,8 @@ class ImputerState:
             imputer.design_,
             imputer.screen,
             imputer.miner,
+            imputer.edit_policy,
+            imputer.edits_.facts,
         )
 
     def parameters(self, engine: Engine) -> dict[str, Any]:
@@ -109,6 +127,7 @@ class ImputerState:
             # The rules were accepted when the model was fitted.
             "accept_unreviewed": self.rules is not None and bool(unreviewed(self.rules)),
             "gate_policy": self.gate_policy,
+            "edit_policy": self.edit_policy,
             "interactions": self.interactions,
             "use_design": self.design is not None,
             "n_imputations": self.n_imputations,
@@ -119,15 +138,17 @@ class ImputerState:
         """Write the parts to a model's folder; removes those of an earlier model."""
         from tabsoda.schema.files import save_schema
 
-        (folder / _SCHEMA).unlink(missing_ok=True)
-        (folder / _RULES).unlink(missing_ok=True)
-        (folder / _ROUTES).unlink(missing_ok=True)
+        for name in _OPTIONAL:
+            (folder / name).unlink(missing_ok=True)
         if self.schema is not None:
             save_schema(self.schema, folder / _SCHEMA)
         if self.rules is not None:
             self.rules.to_toml(folder / _RULES)
         if self.routes is not None:
             self.routes.save(folder / _ROUTES)
+        if self.facts:
+            facts = {name: one.to_dict() for name, one in self.facts.items()}
+            write_json(folder / _EDITS, facts)
         names = None if self.feature_names is None else list(self.feature_names)
         content = {
             "feature_names": names,
@@ -137,9 +158,10 @@ class ImputerState:
             "screen": self.screen,
             "miner": self.miner,
             "gate_policy": self.gate_policy,
+            "edit_policy": self.edit_policy,
             "interactions": self.interactions,
             "design": None if self.design is None else self.design.to_dict(),
-            "files": [name for name in (_SCHEMA, _RULES, _ROUTES) if (folder / name).exists()],
+            "files": [name for name in _OPTIONAL if (folder / name).exists()],
         }
         write_json(folder / _TEXT, content)
 
@@ -170,6 +192,8 @@ class ImputerState:
                 # Models saved before these parameters existed used the default screen.
                 content.get("screen"),
                 content.get("miner"),
+                str(content.get("edit_policy", "missing")),
+                _read_facts(folder),
             )
         except InputError:
             raise
@@ -180,6 +204,13 @@ class ImputerState:
                 expected="a model written by save",
                 next_step="Save the model again, or fit it again",
             ) from error
+
+
+def _read_facts(folder: Path) -> dict[str, ColumnFacts]:
+    if not (folder / _EDITS).exists():
+        return {}
+    content = json.loads((folder / _EDITS).read_text(encoding="utf-8"))
+    return {name: ColumnFacts.from_dict(one) for name, one in content.items()}
 
 
 def _refuse_lost_files(folder: Path, content: dict[str, Any]) -> None:

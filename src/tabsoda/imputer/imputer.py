@@ -12,6 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tabsoda._internal.randomness import row_keys
+from tabsoda.edits.checking import refuse_contradictions
+from tabsoda.edits.derived_columns import names_in_file, skip_derived
+from tabsoda.edits.edit_set import EditSet
+from tabsoda.edits.record import check_edit_policy
 from tabsoda.coding.table_events import log_empty_rows
 from tabsoda.engines import (
     QUALITIES,
@@ -24,6 +29,7 @@ from tabsoda.engines import (
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputer.design_predictors import DesignPredictors, without_design
+from tabsoda.imputer.edited_draws import EditedDraws
 from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
 from tabsoda.imputer.input import read_input, unmasked
 from tabsoda.imputer.parameters import (
@@ -86,6 +92,9 @@ class TabSODAImputer(SklearnImputer):
         How to treat questions that depend on a missing answer (a gate), where rules are known.
         "follow": each draw imputes the gate first, then skips or imputes the questions that
         depend on it. "keep": every missing cell is imputed, as in the paper.
+    edit_policy : {"missing", "unconstrained"}
+        What to do with cells for which no value satisfies the edits of the description: leave
+        them missing, or impute them all the same. Both are counted.
     interactions : bool or list of str
         Products and curves in the regressions that draws come from. True: those that the answers
         show. False: straight lines. A list of terms that the analysis will need, such as
@@ -113,6 +122,8 @@ class TabSODAImputer(SklearnImputer):
         What the model sees of the sampling design.
     routes_ : RouteModels or None
         Models of the routes at each gate; None without rules or with ``"keep"``.
+    edits_ : EditSet
+        Bounds, edits and derived variables of the description.
     settings_ : dict
         All settings of the fit.
     history_ : list of dict
@@ -152,6 +163,7 @@ class TabSODAImputer(SklearnImputer):
         rules: Any = None,
         accept_unreviewed: bool = False,
         gate_policy: str = "follow",
+        edit_policy: str = "missing",
         interactions: bool | Sequence[str | Sequence[str]] = True,
         use_design: bool = True,
         n_imputations: int = 5,
@@ -168,6 +180,7 @@ class TabSODAImputer(SklearnImputer):
         self.rules = rules
         self.accept_unreviewed = accept_unreviewed
         self.gate_policy = gate_policy
+        self.edit_policy = edit_policy
         self.interactions = interactions
         self.use_design = use_design
         self.n_imputations = n_imputations
@@ -208,7 +221,7 @@ class TabSODAImputer(SklearnImputer):
         check_terms(self.interactions, survey)
         survey = self._under_rules(survey, given.rules, progress)
         if not is_named and not survey.is_array:
-            self._take_names(survey.frame.columns)
+            self._take_names(names_in_file(survey))
         self.rules_ = survey.rules if self.skips == "mine" else given.rules
         self.files_, self._rules_from_model = given.files, False
         known = EventLog()
@@ -233,6 +246,8 @@ class TabSODAImputer(SklearnImputer):
         if self.rules_ is not None and self.gate_policy == "follow":
             self.routes_ = RouteModels.fit(seen.table, self.rules_)
         self.schema_ = None if survey.is_array else survey.schema
+        self.edits_ = EditSet.of(survey.schema, survey.table)
+        refuse_contradictions(self.edits_, survey.table, self.rules_)
         self.settings_ = self.engine_.settings.to_dict()
         self.history_ = self.engine_.history
         self.events_ = EventLog([*survey.events, *known, *self.engine_.events])
@@ -320,6 +335,7 @@ class TabSODAImputer(SklearnImputer):
                 "The number of imputations is invalid", found=repr(n_draws), expected="0 or more"
             )
         check_policy(self.gate_policy)
+        check_edit_policy(self.edit_policy)
         started = time.perf_counter()
         run = run_record(self, survey, int(n_draws), 0.0)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)
@@ -335,6 +351,14 @@ class TabSODAImputer(SklearnImputer):
             checkpoint=checkpoint,
             occurrences=occurrences,
         )
+        edited = None
+        if self.edits_:
+            keys = row_keys(survey.table.values, survey.states.states, occurrences)
+            rules = self.rules_ if self.gate_policy == "follow" else None
+            draws = EditedDraws(
+                self.edits_, self.engine_, survey.table, keys, rules, self.edit_policy
+            )
+            cells, edited = draws.apply(cells, decided)
         if self.design_ is not None:
             survey = without_design(survey, n_questions)
         return Imputations(
@@ -348,6 +372,7 @@ class TabSODAImputer(SklearnImputer):
             EventLog(list(dict.fromkeys([*self.events_, *survey.events, *decided]))),
             routing,
             replace(run, seconds=self._fit_seconds + time.perf_counter() - started),
+            edited,
         )
 
     def prepare(self, X: Any, *, skip_mask: Any = None, progress: Progress | None = None) -> Survey:
@@ -396,14 +421,15 @@ class TabSODAImputer(SklearnImputer):
     def _under_rules(self, survey: Survey, rules: Any, progress: Progress | None) -> Survey:
         """Apply rules before a fit, or mine them."""
         if self.skips == "mine":
-            return mined_survey(survey, self.screen, self.miner, progress)
-        return survey if rules is None else apply_rules(survey, rules)
+            return skip_derived(mined_survey(survey, self.screen, self.miner, progress))
+        return skip_derived(survey if rules is None else apply_rules(survey, rules))
 
     def _under_own_rules(self, survey: Survey) -> Survey:
         """Apply the rules of the fitted model."""
-        if self.rules_ is None:
-            return survey
-        return apply_rules(survey, self.rules_, FROM_MODEL if self._rules_from_model else ACCEPTED)
+        if self.rules_ is not None:
+            why = FROM_MODEL if self._rules_from_model else ACCEPTED
+            survey = apply_rules(survey, self.rules_, why)
+        return skip_derived(survey)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder of safetensors and JSON."""
@@ -438,6 +464,7 @@ class TabSODAImputer(SklearnImputer):
     def _take_fit(self, engine: Engine, state: ImputerState) -> None:
         self.engine_, self.schema_, self.routes_ = engine, state.schema, state.routes
         self.rules_, self.design_ = state.rules, state.design
+        self.edits_ = state.edits
         self.n_features_in_ = state.n_features
         if state.feature_names is not None:
             self._take_names(state.feature_names)

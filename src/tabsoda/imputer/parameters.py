@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tabsoda.edits.record import check_edit_policy
 from tabsoda.engine.interactions import Interactions, forced_questions
 from tabsoda.errors import InputError
 from tabsoda.progress import Progress
@@ -44,6 +45,7 @@ def check_parameters(imputer: TabSODAImputer) -> GivenRules:
             expected="given, mine",
         )
     check_policy(imputer.gate_policy)
+    check_edit_policy(imputer.edit_policy)
     if imputer.skips == "mine" and imputer.rules is not None:
         raise InputError(
             "The parameter skips='mine' cannot be combined with rules",

@@ -45,6 +45,7 @@ def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
     options: dict[str, Any] = {
         "seed": int(imputer.random_state),
         "gate_policy": imputer.gate_policy,
+        "edit_policy": imputer.edit_policy,
         "accept_unreviewed": bool(imputer.accept_unreviewed),
     }
     if "model" in getattr(imputer, "files_", {}):

@@ -29,8 +29,14 @@ class SklearnImputer(TransformerMixin, BaseEstimator):
     schema_: Any
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the column names, which are those of the input."""
+        """Return the column names: those of the input, and derived variables."""
         check_is_fitted(self)
+        derived = () if self.schema_ is None else self.schema_.derivations
+        own = self._input_names(input_features)
+        added = [one.name for one in derived if one.name not in own]
+        return np.array([*own, *added], dtype=object)
+
+    def _input_names(self, input_features: Any) -> NDArray[np.object_]:
         names = getattr(self, "feature_names_in_", None)
         if input_features is not None:
             given = np.asarray(input_features, dtype=object)

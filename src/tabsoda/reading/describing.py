@@ -51,7 +51,7 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
     for name in raw.frame.columns:
         if name not in base:
             events.add("column_not_described", column=name)
-    return base
+    return given.constrained(base)
 
 
 def _proposed(raw: RawTable, given: Description, events: EventLog) -> Schema:
@@ -75,7 +75,7 @@ def _not_given(codes: Iterable[FoundCode], given: Description) -> list[FoundCode
 
 def _described(raw: RawTable, given: Description, events: EventLog) -> Schema:
     """Check that the described columns exist, and fill gaps from the file."""
-    schema = given.schema or Schema(())
+    schema = given.constrained(given.schema or Schema(())).without_derived(raw.frame.columns)
     absent = [name for name in schema.names if name not in raw.frame.columns]
     if absent:
         raise InputError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tabsoda.edits.derived_columns import with_derived
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.reading.codebook import read_codebook
@@ -101,7 +102,8 @@ def read_survey(
     flag_roles(raw.frame, schema, events)
     named = {"data": source, "survey": description, "codebook": codebook, "skip_mask": skip_mask}
     files = {k: InputFile.of(v) for k, v in named.items() if isinstance(v, str | Path)}
-    return Survey(raw.frame, schema, table, raw.tags, events, raw.source, files, unlisted)
+    survey = Survey(raw.frame, schema, table, raw.tags, events, raw.source, files, unlisted)
+    return with_derived(survey)
 
 
 def _code(column: Column, raw: RawTable) -> CodedColumn:

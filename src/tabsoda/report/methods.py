@@ -78,6 +78,7 @@ def _paragraph(result: Imputations, manifest: dict[str, Any], rules: RuleSet | N
         *_model_sentences(result),
         *_draw_sentences(result, manifest.get("options", {})),
         *_skip_sentences(result, manifest, rules),
+        *_edit_sentences(result),
     ]
     if len(result):
         sentences.append(
@@ -252,6 +253,28 @@ def _draw_sentences(result: Imputations, options: dict[str, Any]) -> list[str]:
         return [f"Answers were estimated once{seed}; no multiple imputations were drawn."]
     tables = "completed table was" if len(result) == 1 else "completed tables were"
     return [f"{len(result):,} {tables} drawn{seed}."]
+
+
+def _edit_sentences(result: Imputations) -> list[str]:
+    """Describe how many edits there are, and what was done to satisfy them."""
+    edits, schema = result.edits, None if result.survey is None else result.survey.schema
+    if edits is None or schema is None:
+        return []
+    n_edits = sum(edit.approved for edit in schema.edits)
+    bounded = sum((c.minimum, c.maximum) != (None, None) for c in schema.questions)
+    parts = [(n_edits, "edit rule"), (bounded, "bounded number")]
+    parts.append((len(schema.derivations), "derived variable"))
+    named = [f"{n:,} {what}{'s' * (n != 1)}" for n, what in parts if n]
+    sentences = [
+        f"Imputed answers satisfy {' and '.join(named)}: cells in violated rules were drawn again"
+        f" given the respondent's other answers, or took the nearest consistent value"
+        f" ({edits.mean_repaired:,.1f} violations per draw); observed answers were not changed."
+    ]
+    if edits.unsatisfied:
+        left = "left missing" if edits.policy == "missing" else "imputed without the rule"
+        rows = sum(edits.unsatisfied.values())
+        sentences.append(f"In {rows:,} cases no value satisfied a rule, and the cells were {left}.")
+    return sentences
 
 
 def _skip_sentences(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.edits.record import EditRecord
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
@@ -53,6 +54,8 @@ class Imputations:
         How missing gates and the questions that depend on them were imputed; None without rules.
     run : RunRecord or None
         Options, files and imputer of the run, for :meth:`save`; None if the cells were given.
+    edits : EditRecord or None
+        What was changed to satisfy edits, and what could not be; None without edits.
     """
 
     table: CodedTable
@@ -64,6 +67,7 @@ class Imputations:
     events: EventLog = field(default_factory=EventLog)
     routing: RoutingRecord | None = None
     run: RunRecord | None = None
+    edits: EditRecord | None = None
 
     def __post_init__(self) -> None:
         # Done here and not when tables are restored, so that values and completed tables agree.

@@ -71,8 +71,10 @@ def _limits(name: str, survey: Survey, original: Any) -> tuple[float, float] | N
     stored = survey.frame.schema[name]
     dtype: Any = str(stored).lower() if stored.is_integer() else None
     if hasattr(original, "iloc"):
-        given = next(t for label, t in original.dtypes.items() if str(label) == name)
-        if given.kind in "iu":
+        types = {str(label): dtype for label, dtype in original.dtypes.items()}
+        # A derived variable is not in the input.
+        given = types.get(name)
+        if given is not None and given.kind in "iu":
             dtype = getattr(given, "numpy_dtype", given)
     if dtype is None:
         return None

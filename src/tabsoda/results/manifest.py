@@ -37,6 +37,7 @@ def result_manifest(result: Imputations, outputs: dict[str, str]) -> dict[str, A
         "counts": counts,
         "imputed_by_variable": result.counts(),
         "routing": None if result.routing is None else result.routing.to_dict(),
+        "edits": None if result.edits is None else result.edits.to_dict(),
         "outputs_sha256": outputs,
         "rounds": rounds_without_losses(result.history),
         "events": to_dicts_with_text(result.events),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tabsoda._internal.files import write_json, write_parquet
+from tabsoda.edits.record import EditRecord
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.results.imputations import Imputations
@@ -52,6 +53,7 @@ def write_record(result: Imputations, folder: Path) -> None:
             "events": result.events.to_dicts(),
             "survey_events": survey.events.to_dicts(),
             "routing": None if result.routing is None else result.routing.to_dict(),
+            "edits": None if result.edits is None else result.edits.to_dict(),
         },
     )
 
@@ -110,6 +112,7 @@ def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
         history=content["history"],
         routing=RoutingRecord.from_dict(content["routing"]) if content.get("routing") else None,
         run=run,
+        edits=EditRecord.from_dict(content["edits"]) if content.get("edits") else None,
     )
     # The events of the original run; reading adds none.
     result.events.events[:] = EventLog.from_dicts(content["events"])

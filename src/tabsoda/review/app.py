@@ -84,6 +84,15 @@ def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], N
     async def undo(request: Request) -> Response:
         return await _change(request, lambda body: session.undo(body["version"]))
 
+    async def edits(request: Request) -> Response:
+        return await _answer(session.edits.summary)
+
+    async def decide_edit(request: Request) -> Response:
+        return await _change(
+            request,
+            lambda body: session.edits.decide(body["number"], body["approved"], body["rule"]),
+        )
+
     async def finish(request: Request) -> Response:
         stop()
         return JSONResponse({"finished": True})
@@ -92,6 +101,8 @@ def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], N
         Route("/", page),
         Route("/api/rules", summary),
         Route("/api/patterns", patterns),
+        Route("/api/edits", edits),
+        Route("/api/edits", decide_edit, methods=["POST"]),
         Route("/api/decide", decide, methods=["POST"]),
         Route("/api/edit", edit, methods=["POST"]),
         Route("/api/add", add, methods=["POST"]),

@@ -12,6 +12,7 @@ from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
 from tabsoda.review.comments import keep_comments
 from tabsoda.review.decisions import add, decide, edit
+from tabsoda.review.edit_list import EditList
 from tabsoda.review.findings import Examined, examine
 from tabsoda.review.summary import patterns_summary, rules_summary
 from tabsoda.skips.rule_files import dump_rules
@@ -42,13 +43,23 @@ class ReviewSession:
         Who reviews.
     suppress_below : int, default 0
         Counts below this are hidden.
+    description : Path, optional
+        The description of the survey, whose edits are listed as well.
     """
 
-    def __init__(self, path: Path, survey: Survey, by: str, suppress_below: int = 0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        survey: Survey,
+        by: str,
+        suppress_below: int = 0,
+        description: Path | None = None,
+    ) -> None:
         self.path = path
         self.survey = survey
         self.by = by
         self.suppress_below = suppress_below
+        self.edits = EditList(description, survey, suppress_below)
         self._lock = threading.Lock()
         self._version = ""
         self._undo: list[RuleSet] = []

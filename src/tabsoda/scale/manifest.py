@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import write_json
+from tabsoda.edits.record import EditRecord
 from tabsoda.event_texts import FIRST_OF_SHARDS, to_dicts_with_text
 from tabsoda.events import Event, EventLog
 from tabsoda.results.manifest import rounds_without_losses, run_manifest
@@ -60,6 +61,7 @@ def build_manifest(
             for record in records
         ],
         "routing": _routing(records),
+        "edits": _edits(records),
         "events": to_dicts_with_text([*imputer.events_, *merged_events(records)]),
     }
 
@@ -91,6 +93,7 @@ def write_shared_record(
             "events": manifest["events"],
             "survey_events": [],
             "routing": manifest["routing"],
+            "edits": manifest["edits"],
         },
     )
 
@@ -100,6 +103,12 @@ def _routing(records: list[dict[str, Any]]) -> dict[str, Any] | None:
     if not found or found[0] is None:
         return None
     return RoutingRecord.together(RoutingRecord.from_dict(one) for one in found).to_dict()
+
+
+def _edits(records: list[dict[str, Any]]) -> dict[str, Any] | None:
+    # Absent in shards that an earlier version finished.
+    found = [record["edits"] for record in records if record.get("edits") is not None]
+    return EditRecord.together(map(EditRecord.from_dict, found)).to_dict() if found else None
 
 
 def merged_events(records: list[dict[str, Any]]) -> list[Event]:

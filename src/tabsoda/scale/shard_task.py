@@ -156,6 +156,7 @@ def _record(result: Imputations, shard: Shard) -> dict[str, Any]:
         "imputed_by_variable": result.counts(),
         "questions": list(result.table.names),
         "routing": None if result.routing is None else result.routing.to_dict(),
+        "edits": None if result.edits is None else result.edits.to_dict(),
     }
 
 

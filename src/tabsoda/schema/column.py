@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -84,6 +85,8 @@ class Column:
     guessed : str
         The guess and its reason, if a person has since given the kind or the role, such as
         ``"nominal: 3 different texts"``.
+    minimum, maximum : float or None
+        Smallest and largest possible answer of a continuous question.
 
     Examples
     --------
@@ -103,8 +106,11 @@ class Column:
     note: str = ""
     confidence: Confidence | None = None
     guessed: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
 
     def __post_init__(self) -> None:
+        self._check_bounds()
         seen: set[Code] = set()
         for level in self.levels:
             if level in seen:
@@ -138,6 +144,24 @@ class Column:
                     expected="each code once",
                     next_step="Remove one of them from the survey description",
                 )
+
+    def _check_bounds(self) -> None:
+        given = [bound for bound in (self.minimum, self.maximum) if bound is not None]
+        if given and self.is_categorical:
+            raise InputError(
+                "has a minimum or a maximum but is not continuous",
+                column=self.name,
+                found=f"kind {self.kind.value}",
+                expected="kind continuous",
+                next_step="Remove the bound; the levels of a choice are its possible answers",
+            )
+        if not all(math.isfinite(bound) for bound in given) or given != sorted(given):
+            raise InputError(
+                "has bounds between which no answer lies",
+                column=self.name,
+                found=f"minimum {self.minimum}, maximum {self.maximum}",
+                expected="finite numbers, the minimum not above the maximum",
+            )
 
     @property
     def is_guess(self) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from tabsoda.errors import InputError
 from tabsoda.schema.code_lists import Codes, take
@@ -38,6 +38,8 @@ class CorrectionForm(BaseModel):
     levels: Codes | StrictStr | None = None
     missing: dict[str, ReasonOrAnswer] = {}
     blanks: ReasonOrAnswer | None = None
+    minimum: StrictInt | StrictFloat | None = None
+    maximum: StrictInt | StrictFloat | None = None
 
     def correction(
         self, pattern: str, level_sets: Mapping[str, Codes], *, whole_file: bool = False
@@ -59,6 +61,8 @@ class CorrectionForm(BaseModel):
             labels,
             codes,
             whole_file,
+            self.minimum,
+            self.maximum,
         )
 
 

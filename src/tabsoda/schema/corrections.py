@@ -31,7 +31,7 @@ ANSWER = "answer"
 EMPTY_CELL = "."
 # In the note of a column, between the keys set by a person and the columns they apply to.
 _BY_YOU = " set by you "
-_SETTABLE = ("kind", "role", "label", "levels")
+_SETTABLE = ("kind", "role", "label", "levels", "minimum", "maximum")
 # At most this many whole numbers are taken as categories if the kind is not given.
 _FEW_LEVELS = 10
 
@@ -55,6 +55,8 @@ class Correction:
     whole_file : bool
         Whether it is at the top of the description; it then applies to the questions in which its
         codes occur.
+    minimum, maximum : float or None
+        Bounds of a number.
     """
 
     pattern: str
@@ -65,6 +67,8 @@ class Correction:
     level_labels: Mapping[Code, str] = field(default_factory=dict)
     codes: Mapping[Code, Reason | None] = field(default_factory=dict)
     whole_file: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
 
     def matches(self, name: str) -> bool:
         """Return whether the pattern matches a column.
@@ -140,6 +144,8 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
         label=column.label if correction.label is None else correction.label,
         level_labels=labels,
         special_codes=special,
+        minimum=column.minimum if correction.minimum is None else correction.minimum,
+        maximum=column.maximum if correction.maximum is None else correction.maximum,
         # A kind that a person gives is not a guess.
         confidence=column.confidence if correction.kind is None else None,
     )

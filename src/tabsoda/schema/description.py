@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.schema.codes import CodeBook
 from tabsoda.schema.column import Code, Column
 from tabsoda.schema.corrections import Correction, ValuesOf, correct, require_matches
+from tabsoda.schema.edit import Derivation, Edit
 from tabsoda.schema.schema import Schema
 
 _NAMED = 5
@@ -47,10 +48,26 @@ class Description:
         guessed.
     corrections : tuple of Correction
         Applied in order; a later one overrides earlier ones.
+    edits : tuple of Edit
+    derivations : tuple of Derivation
+        Those of the schema are included.
     """
 
     schema: Schema | None
     corrections: tuple[Correction, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.schema is not None:
+            edits = tuple(dict.fromkeys((*self.schema.edits, *self.edits)))
+            derivations = tuple(dict.fromkeys((*self.schema.derivations, *self.derivations)))
+            object.__setattr__(self, "edits", edits)
+            object.__setattr__(self, "derivations", derivations)
+
+    def constrained(self, schema: Schema) -> Schema:
+        """Return a schema with the edits and derived variables of this description."""
+        return replace(schema, edits=self.edits, derivations=self.derivations)
 
     def without_data(self) -> Schema:
         """Return the variables, if the description contains nothing that needs the data."""
@@ -60,7 +77,7 @@ class Description:
                 next_step="Read it with the data: read_survey(data, description), or write the "
                 "whole description with tabsoda inspect DATA --survey FILE -o whole.toml",
             )
-        return self.schema
+        return self.constrained(self.schema)
 
     def given_for(self, name: str) -> Given:
         """Return what the corrections specify for one column."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from tabsoda._internal.files import write_json, write_text
 from tabsoda.errors import InputError
 from tabsoda.schema.description import Description
-from tabsoda.schema.json_form import format_json_list, parse_json_list
+from tabsoda.schema.json_form import format_json, parse_json_list
 from tabsoda.schema.schema import Schema
 from tabsoda.schema.toml_form import format_toml, parse_description
 
@@ -69,7 +69,7 @@ def save_schema(schema: Schema, path: str | Path) -> None:
     if description_form(path) == ".toml":
         write_text(path, format_toml(schema))
     else:
-        write_json(path, format_json_list(schema))
+        write_json(path, format_json(schema))
 
 
 def description_form(path: Path) -> str:

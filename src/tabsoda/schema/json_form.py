@@ -1,19 +1,24 @@
 """The JSON list form of a survey description: one object per column, in questionnaire order.
 
 Keys: name, type (or kind), levels, label, level_labels, note, skip_codes, missing_codes, role,
-universe, confidence, guessed, refused_codes, dont_know_codes and blank_codes. Any other key is an
-error, as in survey.toml. Codes written as texts (``"8"``, ``"-1.0"``) are read as numbers if the
-levels are numbers.
+universe, confidence, guessed, minimum, maximum, refused_codes, dont_know_codes and blank_codes. Any
+other key is an error, as in survey.toml. Codes written as texts (``"8"``, ``"-1.0"``) are read as
+numbers if the levels are numbers.
+
+With edits or derived variables it is an object: this list as ``variables``, and ``edits`` and
+``derive`` with the keys of survey.toml.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import CodeBook, match_keys, numeric_if_possible
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Confidence, Reason
+from tabsoda.schema.edit import Derivation, Edit
 from tabsoda.schema.reasons import reason_from_label
 from tabsoda.schema.schema import Schema
 from tabsoda.schema.unknown_keys import unknown_key
@@ -27,8 +32,11 @@ _CODE_FIELDS = {
 }
 _KEYS = (
     *("name", "type", "kind", "levels", "label", "level_labels", "role", "universe", "note"),
-    *("confidence", "guessed", *_CODE_FIELDS.values()),
+    *("confidence", "guessed", "minimum", "maximum", *_CODE_FIELDS.values()),
 )
+_LISTS = ("variables", "edits", "derive")
+_EDIT_KEYS = ("rule", "name", "label", "approved")
+_DERIVE_KEYS = ("formula", "name", "label", "tolerance")
 
 
 def parse_json_list(entries: Any, source: str = "the description") -> Schema:
@@ -41,6 +49,33 @@ def parse_json_list(entries: Any, source: str = "the description") -> Schema:
     >>> {code: reason.value for code, reason in schema["Q1"].special_codes.items()}
     {-1: 'skip', 8: 'other'}
     """
+    if isinstance(entries, Mapping):
+        unknown = [key for key in entries if key not in _LISTS]
+        if unknown:
+            raise unknown_key(str(unknown[0]), _LISTS, source)
+        return replace(
+            parse_json_list(entries.get("variables"), source),
+            edits=tuple(
+                Edit(
+                    _text(one, "rule", source),
+                    _text(one, "name", source),
+                    _text(one, "label", source),
+                    one.get("approved", True) is True,
+                    f"{source}, edit {number}",
+                )
+                for number, one in _entries(entries, "edits", _EDIT_KEYS, source)
+            ),
+            derivations=tuple(
+                Derivation.of(
+                    _text(one, "formula", source),
+                    _text(one, "name", source),
+                    _text(one, "label", source),
+                    _number(one, "tolerance", None),
+                    f"{source}, derive {number}",
+                )
+                for number, one in _entries(entries, "derive", _DERIVE_KEYS, source)
+            ),
+        )
     if not isinstance(entries, Sequence) or isinstance(entries, str) or not entries:
         raise InputError(
             f"{source} is not a survey description",
@@ -48,6 +83,46 @@ def parse_json_list(entries: Any, source: str = "the description") -> Schema:
             expected="a list with one object per column, each with name and type",
         )
     return Schema(tuple(_column(entry, number, source) for number, entry in enumerate(entries, 1)))
+
+
+def _entries(
+    content: Mapping[str, Any], field: str, keys: tuple[str, ...], source: str
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the numbered objects of a list; raise if one has another key or lacks the first."""
+    for number, one in enumerate(content.get(field) or (), 1):
+        if not isinstance(one, Mapping) or not one.get(keys[0]):
+            raise InputError(
+                f"Entry {number} of {field} in {source} has no {keys[0]}",
+                found=repr(one)[:80],
+                expected=f"an object with {keys[0]}",
+            )
+        unknown = [key for key in one if key not in keys]
+        if unknown:
+            raise unknown_key(str(unknown[0]), keys, f"{field} of {source}")
+        yield number, one
+
+
+def _text(entry: Mapping[str, Any], key: str, source: str) -> str:
+    text = entry.get(key) or ""
+    if not isinstance(text, str):
+        raise InputError(
+            f"The {key} of an edit in {source} is not a text",
+            found=repr(text)[:80],
+            expected="text",
+        )
+    return text
+
+
+def _number(entry: Mapping[str, Any], key: str, name: str | None) -> float | None:
+    number = entry.get(key)
+    if number is None or (isinstance(number, int | float) and not isinstance(number, bool)):
+        return number
+    raise InputError(
+        f"has a {key} that is not a number",
+        column=name,
+        found=repr(number)[:80],
+        expected="a number",
+    )
 
 
 def _column(entry: Any, number: int, source: str) -> Column:
@@ -92,6 +167,8 @@ def _column(entry: Any, number: int, source: str) -> Column:
         if entry.get("confidence")
         else None,
         str(entry.get("guessed") or ""),
+        _number(entry, "minimum", name),
+        _number(entry, "maximum", name),
     )
 
 
@@ -156,8 +233,20 @@ def _one_of(choices: Any, value: object, name: str, field: str) -> Any:
 
 
 def format_json_list(schema: Schema) -> list[dict[str, Any]]:
-    """Write a schema in the list form."""
+    """Write the columns of a schema in the list form."""
     return [_entry(column) for column in schema]
+
+
+def format_json(schema: Schema) -> list[dict[str, Any]] | dict[str, Any]:
+    """Write a schema: a list, or an object if it has edits or derived variables."""
+    variables = format_json_list(schema)
+    if not (schema.edits or schema.derivations):
+        return variables
+    return {
+        "variables": variables,
+        "edits": [{key: getattr(one, key) for key in _EDIT_KEYS} for one in schema.edits],
+        "derive": [{key: getattr(one, key) for key in _DERIVE_KEYS} for one in schema.derivations],
+    }
 
 
 def _entry(column: Column) -> dict[str, Any]:
@@ -181,4 +270,7 @@ def _entry(column: Column) -> dict[str, Any]:
         entry["confidence"] = column.confidence.value
     if column.guessed:
         entry["guessed"] = column.guessed
+    for key, bound in (("minimum", column.minimum), ("maximum", column.maximum)):
+        if bound is not None:
+            entry[key] = bound
     return entry

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Column, ColumnKind, ColumnRole
+from tabsoda.schema.edit import Derivation, Edit
 
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns of a survey, immutable, in questionnaire order.
+    """Columns of a survey, immutable, in questionnaire order, with edits and derived variables.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+    edits : tuple of Edit
+        Rules that answers must satisfy together.
+    derivations : tuple of Derivation
+        Variables that are computed from others. Their columns are listed, too, once the data are
+        read.
 
     Examples
     --------
@@ -25,6 +35,8 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+    edits: tuple[Edit, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -73,7 +85,12 @@ class Schema:
     def select(self, names: Iterable[str]) -> Schema:
         """Keep only the named columns, in this schema's order."""
         wanted = set(names)
-        return Schema(tuple(c for c in self.columns if c.name in wanted))
+        return replace(self, columns=tuple(c for c in self.columns if c.name in wanted))
+
+    def without_derived(self, present: Iterable[str]) -> Schema:
+        """Drop the columns of derived variables that are not in the data, to be computed."""
+        computed = {one.name for one in self.derivations} - set(present)
+        return self.select(name for name in self.names if name not in computed)
 
     def fingerprint(self) -> str:
         """Short hash of names, kinds and levels; equal for two files of one survey."""

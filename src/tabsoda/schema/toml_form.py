@@ -23,13 +23,24 @@ Corrections of many columns (:mod:`tabsoda.schema.corrections`) may precede them
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tabsoda.errors import InputError
@@ -38,6 +49,7 @@ from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Confiden
 from tabsoda.schema.correction_form import CorrectionForm, LevelSets, ReasonOrAnswer, named_levels
 from tabsoda.schema.corrections import Correction
 from tabsoda.schema.description import Description
+from tabsoda.schema.edit import Derivation, Edit
 from tabsoda.schema.schema import Schema
 from tabsoda.schema.unknown_keys import unknown_key
 
@@ -49,8 +61,13 @@ _HEADER = """\
 # skip, refused, dont_know, blank, other: codes that are not answers, by reason.
 # confidence: how certain the guess of the kind is; remove it once you have checked the kind.
 # guessed: the guess and its reason before you gave the kind or role; for information only.
+# minimum, maximum: bounds of a number. [[edit]] rule = "AGEFIRST <= AGE": what answers satisfy.
+# [[derive]] formula = "BMI = KILOS / (HEIGHT / 100) ** 2": a variable computed from others.
 """
 _LINE = 96
+# Keys of which a description needs at least one.
+_CONTENTS = ("variable", "columns", "missing", "blanks", "edit", "derive")
+_HEADER_LINE = re.compile(r"\s*\[\[\s*(edit|derive)\s*\]\]")
 # Labelled levels that this many columns share are written once, under [level_sets].
 _FEWEST_SHARING = 3
 
@@ -72,6 +89,24 @@ class _Variable(BaseModel):
     note: StrictStr = ""
     confidence: Literal["certain", "likely", "doubtful"] | None = None
     guessed: StrictStr = ""
+    minimum: StrictInt | StrictFloat | None = None
+    maximum: StrictInt | StrictFloat | None = None
+
+
+class _Edit(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    rule: StrictStr = Field(min_length=1)
+    name: StrictStr = ""
+    label: StrictStr = ""
+    approved: StrictBool = True
+
+
+class _Derivation(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    formula: StrictStr = Field(min_length=1)
+    name: StrictStr = ""
+    label: StrictStr = ""
+    tolerance: StrictInt | StrictFloat | None = Field(default=None, ge=0)
 
 
 class _Document(BaseModel):
@@ -82,10 +117,12 @@ class _Document(BaseModel):
     level_sets: LevelSets = {}
     columns: dict[str, CorrectionForm] = {}
     variable: list[_Variable] = []
+    edit: list[_Edit] = []
+    derive: list[_Derivation] = []
 
     @model_validator(mode="after")
     def _describes_something(self) -> _Document:
-        if not (self.variable or self.columns or self.missing or self.blanks):
+        if not any(getattr(self, name) for name in _CONTENTS):
             raise PydanticCustomError("missing", "no variable")
         return self
 
@@ -97,6 +134,9 @@ class _Document(BaseModel):
             found.append(form.correction("*", {}, whole_file=True))
         patterns = self.columns.items()
         return (*found, *(form.correction(name, self.level_sets) for name, form in patterns))
+
+
+_ENTRIES: dict[str, type[BaseModel]] = {"edit": _Edit, "derive": _Derivation}
 
 
 def parse_description(text: str, source: str) -> Description:
@@ -114,7 +154,40 @@ def parse_description(text: str, source: str) -> Description:
     except ValidationError as error:
         raise _explain(error, content, source) from error
     columns = tuple(_column(variable, document.level_sets) for variable in document.variable)
-    return Description(Schema(columns) if columns else None, document.corrections())
+    lines = _header_lines(text)
+    return Description(
+        Schema(columns) if columns else None,
+        document.corrections(),
+        tuple(
+            Edit(one.rule, one.name, one.label, one.approved, _place(source, lines["edit"], number))
+            for number, one in enumerate(document.edit)
+        ),
+        tuple(
+            Derivation.of(
+                one.formula,
+                one.name,
+                one.label,
+                one.tolerance,
+                _place(source, lines["derive"], number),
+            )
+            for number, one in enumerate(document.derive)
+        ),
+    )
+
+
+def _header_lines(text: str) -> dict[str, list[int]]:
+    """Return the lines, from 1, of the headers [[edit]] and [[derive]]; the parser has none."""
+    lines: dict[str, list[int]] = {"edit": [], "derive": []}
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _HEADER_LINE.match(line)
+        if found is not None:
+            lines[found.group(1)].append(number)
+    return lines
+
+
+def _place(source: str, lines: list[int], number: int) -> str:
+    """Return file and line of an entry; of an inline list, the file alone."""
+    return f"'{source}', line {lines[number]}" if number < len(lines) else f"'{source}'"
 
 
 def _column(variable: _Variable, level_sets: LevelSets) -> Column:
@@ -159,6 +232,8 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
         variable.note,
         Confidence(variable.confidence) if variable.confidence else None,
         variable.guessed,
+        variable.minimum,
+        variable.maximum,
     )
 
 
@@ -176,11 +251,15 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
         where = where[2:]
     elif in_columns and len(where) > 2:
         column, where = str(where[1]), where[2:]
+    entry_form = _ENTRIES.get(str(where[0])) if len(where) > 2 and column is None else None
+    kind = ""
+    if entry_form is not None:
+        kind, where = f"{where[0]} number {int(where[1]) + 1} in ", where[2:]
     if first["type"] == "extra_forbidden":
-        form = CorrectionForm if in_columns else _Variable if column else _Document
+        form = CorrectionForm if in_columns else _Variable if column else entry_form or _Document
         place = "" if len(where) == 1 else str(where[0])
         known = Labelled.model_fields if place else form.model_fields
-        return unknown_key(str(where[-1]), known, f"'{source}'", column=column, place=place)
+        return unknown_key(str(where[-1]), known, f"{kind}'{source}'", column=column, place=place)
     # Members of a union add their own name to the location, after the key.
     key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())
     if where[:1] == ["missing"] and len(where) > 1:
@@ -192,7 +271,7 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
         if column
         else f"The survey description '{source}' {whole}",
         column=column,
-        found=f"no {key or 'variable'}" if is_absent else f"{key} = {first['input']!r}",
+        found=kind + (f"no {key or 'variable'}" if is_absent else f"{key} = {first['input']!r}"),
         expected=None if is_absent else first["msg"].removeprefix("Input should be "),
         next_step="Correct it; tabsoda inspect -o writes a description to start from",
     )
@@ -204,7 +283,26 @@ def format_toml(schema: Schema) -> str:
     parts = [f"{_HEADER}format = {FORMAT_VERSION}\n"]
     if sets:
         parts.append("[level_sets]\n" + "\n".join(_format_set(*one) for one in sets.items()))
-    return "\n".join([*parts, *(_format_variable(column, sets) for column in schema)])
+    parts += [_format_variable(column, sets) for column in schema]
+    parts += [format_edit(edit) for edit in schema.edits]
+    return "\n".join([*parts, *(_format_derivation(one) for one in schema.derivations)])
+
+
+def format_edit(edit: Edit) -> str:
+    """Write one edit as TOML."""
+    keys = {"name": edit.name, "label": edit.label}
+    lines = ["[[edit]]", f"rule = {_literal(edit.rule)}"]
+    lines += [f"{key} = {_literal(text)}" for key, text in keys.items() if text]
+    return "\n".join([*lines, *["approved = false"] * (not edit.approved)]) + "\n"
+
+
+def _format_derivation(one: Derivation) -> str:
+    lines = ["[[derive]]", f"name = {_literal(one.name)}", f"formula = {_literal(one.formula)}"]
+    if one.label:
+        lines.append(f"label = {_literal(one.label)}")
+    if one.tolerance is not None:
+        lines.append(f"tolerance = {_literal(one.tolerance)}")
+    return "\n".join(lines) + "\n"
 
 
 _LevelSet = tuple[tuple[Code, str | None], ...]
@@ -258,6 +356,9 @@ def _format_variable(column: Column, sets: Mapping[_LevelSet, str]) -> str:
         lines.append(f"confidence = {_literal(column.confidence.value)}")
     if column.guessed:
         lines.append(f"guessed = {_literal(column.guessed)}")
+    for key, bound in (("minimum", column.minimum), ("maximum", column.maximum)):
+        if bound is not None:
+            lines.append(f"{key} = {_literal(bound)}")
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,7 @@ import { get, post } from "./api.js";
 import { el } from "./dom.js";
 import { openEditor } from "./editor.js";
 import { confirmAll, openRulesOfGates } from "./gate_groups.js";
+import { loadEdits } from "./edit_list.js";
 import { drawGraph } from "./graph.js";
 import { patternsTable, ruleCard } from "./rule_card.js";
 
@@ -296,4 +297,4 @@ $("gate-filter").addEventListener("click", () => { gate = null; render(); });
 $("approve-shown").addEventListener("click", approveShown);
 $("graph-panel").open = window.matchMedia("(min-width: 60rem)").matches;
 
-get("rules").then((content) => { accept(content); render({ focus: true }); }, (error) => showMessage(error.message));
+get("rules").then((content) => { accept(content); render({ focus: true }); loadEdits($("edits-panel"), showMessage); }, (error) => showMessage(error.message));

@@ -1,0 +1,100 @@
+"""``tabsoda edits``: propose edits that the answers of a survey show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.rule_text import paragraph
+
+if TYPE_CHECKING:
+    from tabsoda.edits.proposals import Proposal
+
+_SHOWN = 40
+
+
+def edits(
+    data: Path,
+    /,
+    *,
+    survey: Path | None = None,
+    codebook: Path | None = None,
+    unlisted: Literal["error", "missing"] = "error",
+    output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    accept_all: Annotated[bool, Parameter(negative="")] = False,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Propose edits that the answers show: orders, sums, bounds and exclusions.
+
+    With -o, the whole description is written with the proposals as `[[edit]]` entries that are not
+    approved. Read them, remove the wrong ones, and write `approved = true` for the right ones: only
+    approved edits are applied.
+
+    Parameters
+    ----------
+    data
+        The survey: CSV, Parquet, SPSS, Stata or SAS.
+    survey
+        The survey's description: survey.toml or schema.json. Guessed if not given.
+    codebook
+        A DDI codebook (XML) that fills in labels.
+    unlisted
+        How to treat values that the description does not list: as an error, or as missing answers.
+    output_file
+        The description to write, such as edited.toml.
+    accept_all
+        Write all proposals as approved, without anybody having read them.
+    as_json
+        Write the proposals as JSON.
+    force
+        Overwrite the output if it exists.
+    """
+    if output_file is not None:
+        inputs = [path for path in (data, survey, codebook) if path is not None]
+        check_outputs([output_file], inputs, force=force)
+
+    from tabsoda.edits.proposals import propose_edits
+    from tabsoda.reading import read_survey
+    from tabsoda.schema.files import description_form, save_schema
+
+    if output_file is not None:
+        description_form(output_file)
+    source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
+    proposals = propose_edits(source.schema, source.table)
+    if output_file is not None:
+        added = tuple(replace(one.edit, approved=accept_all) for one in proposals)
+        whole = replace(source.schema, edits=(*source.schema.edits, *added))
+        write_together({output_file: lambda path: save_schema(whole, path)})
+    if as_json:
+        emit_json({"source": source.source, "proposals": [one.to_dict() for one in proposals]})
+        return
+    console = output()
+    for line in _lines(proposals, output_file, console.width, accepted=accept_all):
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _lines(
+    proposals: tuple[Proposal, ...], written: Path | None, width: int, *, accepted: bool
+) -> Iterator[str]:
+    if not proposals:
+        yield "The answers show no edits beyond those of the description."
+    else:
+        yield f"{len(proposals):,} edits that the answers show:"
+    for one in proposals[:_SHOWN]:
+        yield paragraph(one.sentence, width, "  ", "      ")
+    if len(proposals) > _SHOWN:
+        yield f"  and {len(proposals) - _SHOWN} more; --json lists all"
+    if written is not None:
+        step = "All are approved." if accepted else "Write approved = true for those that hold."
+        yield ""
+        yield paragraph(f"Written: {written}. {step}", width)
+    elif proposals:
+        yield ""
+        yield paragraph("Add -o edited.toml to write them into the description.", width)
