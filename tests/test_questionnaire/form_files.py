@@ -13,7 +13,7 @@ SURVEY = [
     ["integer", "age", "Age in <b>years</b>", "Âge", None, ". >= 15 and . <= 99"],
     ["select_one yn", "smokes", "Do you smoke?", None, None, None],
     ["begin_group", "smoking", "Smoking", None, "${smokes} = 'yes'", None],
-    ["integer", "a_day", "Cigarettes a day", None, None, None],
+    ["integer", "a_day", "Cigarettes a day", None, None, ". > 0 and . < ${age}"],
     ["select_multiple brand", "brands", "Which brands?", None, "${a_day} >= 10", None],
     ["select_one yn", "quit", "Tried to quit?", None, "selected(${brands}, 'b')", None],
     ["end_group", None, None, None, None, None],

@@ -6,6 +6,7 @@ import pytest
 from form_files import CHOICES, SURVEY, smoking_answers, write_workbook
 
 from tabsoda.cli.main import main
+from tabsoda.edits.edit_set import EditSet
 from tabsoda.errors import InputError
 from tabsoda.questionnaire import read_form, read_survey_with_form
 from tabsoda.questionnaire.form import Answers
@@ -42,6 +43,43 @@ def test_data_that_follow_the_form_break_no_rule(form: Path) -> None:
     ]
     assert found.survey.schema["smoking/brands/b"].label == "Which brands?: Brand B"
     assert found.survey.schema["tax"].kind == "ordinal"
+
+
+def test_constraints_become_bounds_and_edits(form: Path) -> None:
+    schema = read_survey_with_form(smoking_answers(), form).survey.schema
+    assert (schema["age"].minimum, schema["age"].maximum) == (15, 99)
+    # A whole number above 0 is at least 1.
+    assert (schema["smoking/a_day"].minimum, schema["smoking/a_day"].maximum) == (1, None)
+    assert [edit.rule for edit in schema.edits] == ["(`smoking/a_day` < age)"]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rule"),
+    [
+        ("not(. = 3 and ${smokes} = 'yes')", "(not ((tax == 3) and (smokes == 'yes')))"),
+        ("selected(${brands}, 'a') or . >= 2", "((`smoking/brands/a` == 1) or (tax >= 2))"),
+        (". * 2 div 3 <= ${age} - -1", "(((tax * 2) / 3) <= (age - (0 - 1)))"),
+    ],
+)
+def test_constraints_in_the_language_of_edits(tmp_path: Path, constraint: str, rule: str) -> None:
+    rows = [[*row] for row in SURVEY]
+    next(row for row in rows if row[1] == "tax")[5] = constraint
+    path = write_workbook(tmp_path / "form.xlsx", survey=rows, choices=CHOICES)
+    found = read_survey_with_form(smoking_answers(), path)
+    assert rule in [edit.rule for edit in found.survey.schema.edits]
+    # The edit can be evaluated on the data.
+    assert EditSet.of(found.survey.schema, found.survey.table)
+
+
+def test_constraints_that_are_no_edit_are_listed(tmp_path: Path) -> None:
+    rows = [[*row] for row in SURVEY]
+    next(row for row in rows if row[1] == "age")[5] = "regex(., '^[0-9]+$') and . < 99"
+    path = write_workbook(tmp_path / "form.xlsx", survey=rows, choices=CHOICES)
+    found = read_survey_with_form(smoking_answers(), path)
+    assert ("age", "constraint", "the function regex() is not translated") in [
+        (one.question, one.part, one.why) for one in found.untranslated
+    ]
+    assert found.survey.schema["age"].maximum == 98
 
 
 def test_an_answer_against_the_form_is_found(form: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda.cli.console import output
 from tabsoda.cli.durations import duration_text
-from tabsoda.cli.rule_text import columns, events_text, paragraph, short_name
+from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph, short_name
 
 if TYPE_CHECKING:
     from tabsoda.edits.record import EditRecord

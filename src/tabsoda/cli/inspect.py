@@ -139,7 +139,7 @@ def _blocks(blocks: list[dict[str, Any]], width: int) -> Iterator[str]:
     for block in blocks[:_FLAGS_SHOWN]:
         names = block["names"]
         span = f"{names[0]} to {names[-1]} ({len(names)} questions)"
-        text = "" if names[0].startswith(block["text"]) else f": {_short(block['text'], 60)}"
+        text = "" if names[0].startswith(block["text"]) else f": {one_line(block['text'], 60)}"
         yield from _wrapped(f"{block['kind']} {span}{text}", width)
     if len(blocks) > _FLAGS_SHOWN:
         yield f"  ... and {len(blocks) - _FLAGS_SHOWN} more; --json lists them all"

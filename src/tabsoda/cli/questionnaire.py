@@ -36,8 +36,8 @@ def questionnaire(
 ) -> None:
     """Read a survey's description and routing rules from its questionnaire form.
 
-    The rules are those of the form: they need no mining and no review. Conditions that cannot be
-    written as a rule are listed, never guessed.
+    The rules are those of the form: they need no mining and no review. Constraints become bounds
+    and edits of the description. Conditions that cannot be translated are listed, never guessed.
 
     Parameters
     ----------
@@ -91,6 +91,8 @@ def _summary(found: SurveyWithForm, checked: CheckResult) -> dict[str, Any]:
         "questions": len(found.form.questions),
         "not_in_data": list(found.absent),
         "rules": found.rules.table(),
+        "bounds": _n_bounds(found),
+        "edits": [edit.rule for edit in found.survey.schema.edits],
         "untranslated": [vars(one) for one in found.untranslated],
         "check": checked.to_dict(),
         "events": to_dicts_with_text(found.survey.events),
@@ -104,7 +106,8 @@ def _lines(
     yield paragraph(
         f"{found.form.source} ({found.form.kind}): {n_questions:,} questions,"
         f" {n_questions - n_absent:,} of them in {found.survey.source or 'the data'}."
-        f" Rules: {len(found.rules):,}.",
+        f" Rules: {len(found.rules):,}. Bounds: {_n_bounds(found):,}."
+        f" Edits: {len(found.survey.schema.edits):,}.",
         width,
     )
     yield ""
@@ -123,6 +126,11 @@ def _lines(
     )
     for path in written:
         yield f"Written: {path}"
+
+
+def _n_bounds(found: SurveyWithForm) -> int:
+    bounds = [(column.minimum, column.maximum) for column in found.survey.schema]
+    return sum(bound is not None for both in bounds for bound in both)
 
 
 def _untranslated(found: SurveyWithForm, width: int) -> Iterator[str]:

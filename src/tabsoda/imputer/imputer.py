@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tabsoda._internal.randomness import row_keys
+from tabsoda.coding.table_events import log_empty_rows
 from tabsoda.edits.checking import refuse_contradictions
 from tabsoda.edits.derived_columns import names_in_file, skip_derived
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.edits.record import check_edit_policy
-from tabsoda.coding.table_events import log_empty_rows
 from tabsoda.engines import (
     QUALITIES,
     AnySettings,

@@ -214,7 +214,7 @@ def _answer_set(expression: Expression, gates: Gates) -> AnswerSet:
         left, right, sign = expression.left, expression.right, expression.operator
         if isinstance(right, Reference):
             left, right, sign = right, left, _MIRRORED[sign]
-        value = _constant(right)
+        value = plain_value(right)
         if isinstance(left, Call) and left.function in ("number", "int") and left.arguments:
             left = left.arguments[0]
         if isinstance(left, Reference) and value is not None:
@@ -241,7 +241,8 @@ def _selected(call: Call) -> tuple[str, str]:
     raise ExpressionError("selected() needs a question and the code of an option")
 
 
-def _constant(expression: Expression) -> float | str | None:
+def plain_value(expression: Expression) -> float | str | None:
+    """Return the number or text that an expression is; None if it is something else."""
     if isinstance(expression, Literal):
         return expression.value
     if (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tabsoda.errors import InputError
 from tabsoda.questionnaire.columns import FormColumns, find_columns, form_hints
+from tabsoda.questionnaire.constraints import with_form_edits
 from tabsoda.questionnaire.form import Answers, Form, Untranslated
 from tabsoda.questionnaire.qualtrics import read_qsf
 from tabsoda.questionnaire.rules import form_rules
@@ -28,14 +29,14 @@ class SurveyWithForm:
     Attributes
     ----------
     survey : Survey
-        Described with the form's texts and options; its rules are not applied.
+        Described with the form's texts, options and constraints; its rules are not applied.
     form : Form
     columns : FormColumns
         Which column holds which answer.
     rules : RuleSet
         The form's routing, approved.
     untranslated : tuple of Untranslated
-        What the form says and no rule does.
+        What the form says and neither a rule nor an edit does.
     """
 
     survey: Survey
@@ -78,8 +79,8 @@ def read_survey_with_form(
 ) -> SurveyWithForm:
     """Read a survey file with the form that it was collected with.
 
-    Labels, options and kinds of numbers come from the form; so do the routing rules, which need no
-    mining and no review.
+    Labels, options and kinds of numbers come from the form; so do bounds and edits, and the routing
+    rules, which need no mining and no review.
 
     Parameters
     ----------
@@ -96,6 +97,9 @@ def read_survey_with_form(
         source, description, codebook=partial(form_hints, chosen), unlisted=unlisted
     )
     columns = find_columns(chosen, survey.frame.columns)
+    edited = with_form_edits(chosen, survey.schema, columns)
+    table = replace(survey.table, columns=edited.schema.questions)
+    survey = replace(survey, schema=edited.schema, table=table)
     found = form_rules(chosen, survey.table.columns, columns, survey.table.shape[0])
     undivided = tuple(
         Untranslated(
@@ -109,5 +113,5 @@ def read_survey_with_form(
         and question.name in columns.answers
         and question.name not in columns.options
     )
-    left = (*chosen.untranslated, *undivided, *found.untranslated)
+    left = (*chosen.untranslated, *undivided, *found.untranslated, *edited.untranslated)
     return SurveyWithForm(survey, chosen, columns, found.rules, left)
