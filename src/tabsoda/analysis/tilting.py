@@ -20,7 +20,7 @@ Places = NDArray[np.int64]
 # Points of the distribution of a cell's probabilities, over which tilted ones are averaged. With
 # many patterns there are fewer, to limit memory; the average over cells remains precise.
 _FEWEST_POINTS, _MOST_POINTS = 8, 200
-_MOST_NUMBERS = 2e7
+_MOST_NUMBERS = 5e6
 # Draws of a cell agree about as often by chance, or nearly always, beyond these limits.
 _LEAST_AGREEMENT, _MOST_AGREEMENT = 1e-3, 0.999
 
@@ -55,14 +55,16 @@ class LevelProbabilities:
         counts = level_counts(drawn, n_levels)
         prior = concentration(counts) * counts.sum(axis=0) / max(counts.sum(), 1)
         # By cell and drawn level: how often each level was drawn in the other draws.
-        others = np.maximum(counts[:, None, :] - np.eye(n_levels), 0.0)
-        patterns, pattern = np.unique(others.reshape(-1, n_levels), axis=0, return_inverse=True)
+        cell, level = np.nonzero(counts)
+        others = counts[cell] - np.eye(n_levels)[level]
+        patterns, pattern = np.unique(others, axis=0, return_inverse=True)
         # A level that was never drawn for any cell stays impossible.
         shape = np.where(prior > 0, patterns + prior, 0.0)
         n_points = int(np.clip(_MOST_NUMBERS / shape.size, _FEWEST_POINTS, _MOST_POINTS))
         gammas = generator.standard_gamma(np.broadcast_to(shape, (n_points, *shape.shape)))
         points = gammas / np.maximum(gammas.sum(axis=2, keepdims=True), 1e-300)
-        by_level = np.asarray(pattern).reshape(-1, n_levels)
+        by_level = np.zeros(counts.shape, dtype=np.int64)
+        by_level[cell, level] = np.asarray(pattern).reshape(-1)
         return cls(points, by_level[np.arange(drawn.shape[1]), _whole(drawn)])
 
     @classmethod
