@@ -116,6 +116,10 @@ def test_a_wrong_order_and_a_level_that_is_no_answer_are_counted(benchmark, judg
     kept = scores(benchmark, judged, health(levels=(1, 2, 3, 9), codes={}))
     assert kept["orders"]["wrong"] == 1
     assert kept["codes"]["wrong"] == {"health: 9": "answer instead of dont_know"}
+    assert kept["missing"] == {"right": 1, "of": 2}
+    unclear = scores(benchmark, judged, health(codes={9: Reason.OTHER}))
+    assert unclear["codes"]["right"] == 1  # The wrong reason, but missing all the same.
+    assert unclear["missing"] == {"right": 2, "of": 2}
 
 
 def test_a_reversed_scale_is_in_order(benchmark, judged):

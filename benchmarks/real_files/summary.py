@@ -56,10 +56,13 @@ def write_readme(folder: Path) -> None:
 
 
 def table(results: list[Mapping[str, Any]]) -> str:
-    """Return a Markdown table with one row per file, sums below, and failures after it."""
+    """Return a Markdown table with one row per file and sums, then what was left out or failed."""
     rows = [_HEADER, *(_row(result) for result in results), _totals(results)]
     failures = [line for result in results for line in _failures(result)]
-    return "\n".join(rows + (["", *failures] if failures else []))
+    partly = [result["name"] for result in results if "impute" not in result["steps"]]
+    notes = [f"Without `impute` and `export`: {', '.join(partly)}."] if partly else []
+    parts = [rows, *([part] for part in notes), *([failures] if failures else [])]
+    return "\n\n".join("\n".join(part) for part in parts)
 
 
 def _row(result: Mapping[str, Any]) -> str:
@@ -102,7 +105,7 @@ def _totals(results: list[Mapping[str, Any]]) -> str:
         total("roles"),
         total("design"),
         total("codes"),
-        total("missing") if all("missing" in result for result in results) else "",
+        total("missing") if any("missing" in result for result in results) else "",
         str(sum(entry["rules"] for entry in gates)),
         f"{sum(e['true_gates'] for e in named)}/{sum(e['judged_rules'] for e in named)}",
         "",
