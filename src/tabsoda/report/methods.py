@@ -180,8 +180,8 @@ def _product_sentences(result: Imputations) -> list[str]:
         n_questions = len({question for question, _ in result.interactions})
         more = max(len(found) - _MOST_NAMED, 0)
         sentences += [
-            "Products of two or three questions and curves (square and cube) were added to a regression"
-            f" where score tests, {tested}, found them in addition to the main effects:"
+            "Products of two or three questions and curves (square and cube) were added to a"
+            f" regression where score tests, {tested}, found them in addition to the main effects:"
             f" {len(found):,} for {n_questions:,} {_plural('question', n_questions)}"
             f" ({', '.join(found[:_MOST_NAMED])}{f', and {more:,} more' if more else ''}).",
             "A question in such a product of which at least"
