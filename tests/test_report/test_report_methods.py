@@ -60,7 +60,7 @@ def test_the_search_for_products_is_described_even_if_nothing_was_found(without_
     described = describe_methods(without_skips, None, None)
 
     assert (
-        "at a nominal false discovery rate of 3% per question, found no product or curve"
+        "at a nominal false discovery rate of 2% per question, found no product or curve"
         in described["paragraph"]
     )
     assert "without interactions" not in described["paragraph"]

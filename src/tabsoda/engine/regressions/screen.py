@@ -26,7 +26,7 @@ from tabsoda.engine.regressions.terms import (
 from tabsoda.schema.column import Column
 
 # Expected share of false discoveries among the products of a question (Benjamini and Hochberg).
-_FALSE_SHARE = 0.03
+_FALSE_SHARE = 0.02
 # So many products, the largest by an approximate statistic, are tested exactly.
 _TESTED = 10
 _MOST_GROUPS = 5
