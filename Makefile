@@ -54,6 +54,7 @@ format: $(READY) ## reformat the code
 
 tables: $(READY) ## rebuild the tables and pictures of the documentation from results
 	$(BIN)/python benchmarks/imputation/make_tables.py
+	$(BIN)/python benchmarks/paper/tables.py
 
 docs: $(READY)   ## build the documentation as a site, into site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
