@@ -266,6 +266,13 @@ def test_parameters_are_checked() -> None:
     wrong = replace(SCHEMA, edits=(Edit("AGE < FIRST - 100"),))
     with pytest.raises(InputError, match="contradicts the data"):
         make_imputer().set_params(description=wrong).fit(make_frame())
+    never = replace(SCHEMA, edits=(Edit("not (SMOKES == 1 and FIRST >= 0)"),))
+    with pytest.raises(InputError, match=r"contradicts the routing.*rule r1 skips"):
+        make_imputer().set_params(description=never).fit(make_frame())
+    bounded = replace(QUESTIONS[0], maximum=80)
+    beyond = Schema((bounded, *QUESTIONS[1:]), (Edit("AGE > 80 or AGE < 10"),))
+    with pytest.raises(InputError, match="contradicts the data"):
+        make_imputer().set_params(description=beyond).fit(make_frame())
 
 
 def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:

@@ -86,8 +86,12 @@ def refuse_contradictions(edits: EditSet, table: CodedTable, rules: Any = None) 
     rules : RuleSet, optional
         Routing rules, named if they make a constraint impossible.
     """
-    truth = edits.truth(edits.named(table.values))
+    named = edits.named(table.values)
+    truth = edits.truth(named)
     for number, constraint in enumerate(edits.constraints):
+        # "not (SMOKES == 1 and FIRST > 0)" holds where FIRST is skipped, which shows nothing.
+        unknown = [np.isnan(named[name]) for name in constraint.names]
+        truth[np.any(unknown, axis=0), number] = np.nan
         known = truth[~np.isnan(truth[:, number]), number]
         if known.size >= _FEWEST and not known.any():
             raise _never_satisfied(constraint, known.size, _rules_between(constraint, rules))

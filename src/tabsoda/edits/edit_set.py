@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -183,23 +184,29 @@ class EditSet:
     def __bool__(self) -> bool:
         return bool(self.constraints)
 
-    @property
+    @cached_property
     def involved(self) -> tuple[str, ...]:
         """The columns in constraints and formulas, in questionnaire order."""
         used = {name for one in self.constraints for name in one.names}
         return tuple(name for name in self.columns if name in used)
 
-    @property
+    @cached_property
     def derived(self) -> dict[str, Formula]:
         """The formulas by the name of their variable."""
         return {formula.column.name: formula for formula in self.formulas}
 
     def roots(self, constraint: Constraint) -> frozenset[str]:
         """Return the columns that decide about a constraint; the parts of derived variables."""
-        derived = self.derived
-        own = (derived[n].parts if n in derived else {n} for n in constraint.names)
-        target = {constraint.target} if constraint.target else set()
-        return frozenset().union(*own, target)
+        return self._roots[id(constraint)]
+
+    @cached_property
+    def _roots(self) -> dict[int, frozenset[str]]:
+        found = {}
+        for one in self.constraints:
+            own = (self.derived[n].parts if n in self.derived else {n} for n in one.names)
+            target = {one.target} if one.target else set()
+            found[id(one)] = frozenset().union(*own, target)
+        return found
 
     def named(self, values: Values) -> Named:
         """Return the involved columns of a table by name, each of shape (n_rows,)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,9 @@ Allowed = Callable[[int, NDArray[np.int64], Values, Values], Mask]
 
 ATTEMPTS = 5
 # Cells changed one after the other in a row.
-_ROUNDS = 4
-_MOST_PAIRS = 100
+_ROUNDS = 12
+_SWEEPS = 3
+_MOST_PAIRS = 500
 _PAIR_VALUES = 16
 # Values times rows evaluated at a time.
 _BLOCK = 400_000
@@ -88,8 +89,7 @@ class Repairer:
         self._replace(values, rows[self._determined(values, rows)])
         if redraw is not None:
             self._redraw(values, rows, redraw)
-        self._replace(values, rows)
-        self._replace_pairs(values, rows)
+        self._replace_cells(values, rows)
         after = np.zeros_like(before)
         after[rows] = self.violations(values[rows], rows)
         return Repaired(values, before, after)
@@ -97,9 +97,15 @@ class Repairer:
     def replaced(self, values: Values, rows: NDArray[np.int64]) -> Values:
         """Return a table in which single cells, or pairs, of some rows take the nearest value."""
         values = values.copy()
-        self._replace(values, rows)
-        self._replace_pairs(values, rows)
+        self._replace_cells(values, rows)
         return values
+
+    def _replace_cells(self, values: Values, rows: NDArray[np.int64]) -> None:
+        for _ in range(_SWEEPS):
+            self._replace(values, rows)
+            self._replace_pairs(values, rows)
+            # A pair of cells may have helped one constraint; others of the row are next.
+            rows = rows[self.violations(values[rows], rows).any(axis=1)]
 
     def violations(self, values: Values, rows: NDArray[np.int64]) -> Mask:
         """Return which rows violate which constraints in which an imputed cell takes part."""
@@ -260,11 +266,19 @@ class Repairer:
             return
         cells = self.implicated(violated, values[rows], rows)
         cells = self.linked(cells, values[rows], rows)
-        for first, second in islice(combinations(self._replaceable(cells), 2), _MOST_PAIRS):
+        for first, second in self._pairs(self._replaceable(cells)):
             at = rows[cells[:, first] & cells[:, second]]
             at = at[self.violations(values[at], at).any(axis=1)]
             if at.size:
                 self._replace_pair(values, at, first, second)
+
+    def _pairs(self, positions: list[int]) -> list[tuple[int, int]]:
+        """Return the pairs of columns that share a constraint, at most 500."""
+        found: set[tuple[int, int]] = set()
+        for constraint in self.edits.constraints:
+            own = {self.edits.place[name] for name in self.edits.roots(constraint)}
+            found.update(combinations(sorted(own.intersection(positions)), 2))
+        return sorted(found)[:_MOST_PAIRS]
 
     def _replace_pair(
         self, values: Values, rows: NDArray[np.int64], first: int, second: int
@@ -287,9 +301,11 @@ class Repairer:
         left, further, value = (
             part.reshape(tried.shape) for part in self._nearest(expanded, many, second)
         )
-        distance = np.where((left == 0) & ~np.isnan(tried), distance + further, np.inf)
+        left = np.where(np.isnan(tried), np.iinfo(np.int64).max, left)
+        least = left.min(axis=1)
+        distance = np.where(left == least[:, None], distance + further, np.inf)
         chosen = distance.argmin(axis=1)
-        at = np.flatnonzero(np.isfinite(distance.min(axis=1)))
+        at = np.flatnonzero(least < self.violations(values[rows], rows).sum(axis=1))
         values[rows[at], first] = tried[at, chosen[at]]
         values[rows[at], second] = value[at, chosen[at]]
         values[rows[at]] = self.derived(values[rows[at]], rows[at])

@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tabsoda.errors import InputError
+from tabsoda.review.edit_list import EditList
 from tabsoda.review.guard import Guard
 from tabsoda.review.session import ReviewSession, StaleVersionError
 
@@ -84,15 +85,6 @@ def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], N
     async def undo(request: Request) -> Response:
         return await _change(request, lambda body: session.undo(body["version"]))
 
-    async def edits(request: Request) -> Response:
-        return await _answer(session.edits.summary)
-
-    async def decide_edit(request: Request) -> Response:
-        return await _change(
-            request,
-            lambda body: session.edits.decide(body["number"], body["approved"], body["rule"]),
-        )
-
     async def finish(request: Request) -> Response:
         stop()
         return JSONResponse({"finished": True})
@@ -101,8 +93,7 @@ def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], N
         Route("/", page),
         Route("/api/rules", summary),
         Route("/api/patterns", patterns),
-        Route("/api/edits", edits),
-        Route("/api/edits", decide_edit, methods=["POST"]),
+        *_edit_routes(session.edits),
         Route("/api/decide", decide, methods=["POST"]),
         Route("/api/edit", edit, methods=["POST"]),
         Route("/api/add", add, methods=["POST"]),
@@ -113,6 +104,20 @@ def make_app(session: ReviewSession, token: str, port: int, stop: Callable[[], N
         Mount("/page", StaticFiles(directory=PAGE)),
     ]
     return Guard(Starlette(routes=[Mount(f"/{token}", routes=routes)]), token, port)
+
+
+def _edit_routes(edits: EditList) -> list[Route]:
+    """Return the routes of the edits in the description."""
+
+    async def listed(request: Request) -> Response:
+        return await _answer(edits.summary)
+
+    async def decide(request: Request) -> Response:
+        return await _change(
+            request, lambda body: edits.decide(body["number"], body["approved"], body["rule"])
+        )
+
+    return [Route("/api/edits", listed), Route("/api/edits", decide, methods=["POST"])]
 
 
 async def _change(request: Request, change: Callable[[dict[str, Any]], Any]) -> Response:
