@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, Parameter
@@ -50,11 +52,19 @@ def _show_whole_help(arguments: Sequence[str]) -> None:
         app[arguments[0]].help = None
 
 
+def end_in_order() -> None:
+    """On SIGTERM, end as after an error: temporary files are removed and workers stopped."""
+    # Signals are for the main thread of a program; elsewhere somebody else handles them.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 on bad input, 3 on unreviewed rules, 130 on an interrupt."""
     arguments = sys.argv[1:] if arguments is None else arguments
     # Libraries read this setting when they are loaded, so it comes before the command.
     wait_passively()
+    end_in_order()
     _show_whole_help(arguments)
     try:
         app(arguments, result_action="return_value", exit_on_error=False)
@@ -70,6 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader closed the pipe, as `| head` does. That is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except MemoryError as error:
+        detail = str(error) or "the system has none left"
+        sys.stderr.write(f"Error: Not enough memory: {detail}. Nothing half-written was left.\n")
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted. Nothing half-written was left behind.\n")
         sys.exit(130)
