@@ -103,7 +103,9 @@ _WORDS = {
 }
 
 
-def interrupted_files(work: Workplace, n_tries: int, seed: int) -> list[Outcomes]:
+def interrupted_files(
+    work: Workplace, n_tries: int, seed: int, kinds: tuple[str, ...] = KINDS
+) -> list[Outcomes]:
     """Interrupt ``mine`` and the review's save: the file is the old or the new one."""
     groups = []
     rng = np.random.default_rng(seed)
@@ -118,8 +120,8 @@ def interrupted_files(work: Workplace, n_tries: int, seed: int) -> list[Outcomes
         target.write_text(before, encoding="utf-8")
         total = moments(action, work.folder)
         after = _without_times(target.read_text(encoding="utf-8"))
-        for kind in KINDS:
-            for moment in rng.permutation(total)[: max(1, n_tries)]:
+        for kind in kinds:
+            for moment in rng.permutation(total)[:n_tries]:
                 target.write_text(before, encoding="utf-8")
                 fault = Fault(kind, int(moment), str(work.folder))
                 code, text = attempt(action, fault=fault)

@@ -40,15 +40,17 @@ def refuse_to_overwrite(path: Path, *, force: bool) -> None:
         )
 
 
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents, for their owner alone; existing ones stay as they are.
+def make_private(folder: Path) -> None:
+    """Create a folder and its parents, for their owner alone; existing ones stay as they are."""
+    for path in (*reversed(folder.parents), folder):
+        if not path.is_dir():
+            path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
 
-    Raises an InputError if that fails, as when a file has its name.
-    """
+
+def make_folder(folder: Path) -> None:
+    """Create a private folder and its parents; raise InputError if that fails."""
     try:
-        for path in (*reversed(folder.parents), folder):
-            if not path.is_dir():
-                path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise InputError(
             f"The folder '{folder}' cannot be created",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -52,11 +54,23 @@ def _show_whole_help(arguments: Sequence[str]) -> None:
         app[arguments[0]].help = None
 
 
-def end_in_order() -> None:
+def _drop_output() -> None:
+    """Send what is left of the output to nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
     """On SIGTERM, end as after an error: temporary files are removed and workers stopped."""
-    # Signals are for the main thread of a program; elsewhere somebody else handles them.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread may handle signals.
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -64,10 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     # Libraries read this setting when they are loaded, so it comes before the command.
     wait_passively()
-    end_in_order()
     _show_whole_help(arguments)
     try:
-        app(arguments, result_action="return_value", exit_on_error=False)
+        with _ending_in_order():
+            app(arguments, result_action="return_value", exit_on_error=False)
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except CycloptsError:
         # cyclopts has printed the error. A bad command line is bad input: exit code 2.
         sys.exit(2)
@@ -78,8 +94,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader closed the pipe, as `| head` does. That is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        # Errors of files were reported above, with their names.
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EIO):
+            raise
+        _drop_output()
+        sys.stderr.write(f"Error: The output cannot be written: {error.strerror}.\n")
+        sys.exit(2)
     except MemoryError as error:
         detail = str(error) or "the system has none left"
         sys.stderr.write(f"Error: Not enough memory: {detail}. Nothing half-written was left.\n")

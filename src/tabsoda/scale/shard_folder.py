@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import file_hash, make_folder, write_json, write_parquet
+from tabsoda._internal.files import file_hash, make_private, write_json, write_parquet
 from tabsoda.scale.parquet_rows import Shard
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ class ShardFolder:
         hashes = {}
         for name, table in tables.items():
             path = self.root / name / f"part-{shard.number:05d}.parquet"
-            make_folder(path.parent)
+            make_private(path.parent)
             write_parquet(path, table)
             hashes[path.relative_to(self.root).as_posix()] = file_hash(path)
-        make_folder(self._record(shard).parent)
+        make_private(self._record(shard).parent)
         write_json(self._record(shard), {**record, "outputs_sha256": hashes})
         shutil.rmtree(self.draws_of(shard), ignore_errors=True)
 
