@@ -57,10 +57,11 @@ def whole(work: Workplace, times: int, seed: int) -> Iterator[Group]:
 
 def quick(work: Workplace, seed: int) -> Iterator[Group]:
     """Return the groups that are part of the quick tests."""
-    yield lambda: interrupted_files(work, 1, seed, ("kill", "full"))
-    yield lambda: interrupted_exports(work, 1, seed, ("csv",))
+    kinds = ("kill", "full")
+    yield lambda: interrupted_files(work, 1, seed, kinds)
+    yield lambda: interrupted_exports(work, 1, seed, ("csv",), kinds)
     yield lambda: damaged_results(work, 3, seed)
-    yield lambda: damaged_texts(work, 8, seed)
+    yield lambda: damaged_texts(work, 4, seed)
     yield lambda: damaged_checkpoints(work, 1, seed)
     yield lambda: _apart(4, seed, "sav")
     yield lambda: _apart(4, seed, "parquet")
@@ -127,6 +128,7 @@ def main() -> None:
         "system": platform.system(),
         "seed": options.seed,
         "times": options.times,
+        "part": "quick" if options.quick else "whole",
     }
     with tempfile.TemporaryDirectory() as place:
         work = Workplace(Path(place))

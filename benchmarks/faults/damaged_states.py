@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from damage import damaged
 from outcomes import ORDERLY, Outcomes
-from tries import Fault, attempt, command, moments
+from tries import Fault, attempt, command
 from workplace import Workplace, answers
 
 
@@ -19,8 +19,7 @@ def damaged_checkpoints(work: Workplace, n_tries: int, seed: int) -> Outcomes:
     """
     found = Outcomes("impute continued from a damaged checkpoint")
     expected = answers(work.result)
-    total = moments(work.impute("counted"), work.folder)
-    work.remove("counted")
+    total = work.changes
     rng = np.random.default_rng(seed)
     out = work.folder / "out"
     for number in range(n_tries):

@@ -33,8 +33,7 @@ def interrupted_imputations(work: Workplace, n_tries: int, seed: int) -> list[Ou
     temporary files.
     """
     expected = answers(work.result)
-    total = moments(work.impute("counted"), work.folder)
-    work.remove("counted")
+    total = work.changes
     rng = np.random.default_rng(seed)
     groups = []
     for kind in KINDS:
@@ -145,7 +144,11 @@ def _without_times(text: str) -> str:
 
 
 def interrupted_exports(
-    work: Workplace, n_tries: int, seed: int, targets: tuple[str, ...]
+    work: Workplace,
+    n_tries: int,
+    seed: int,
+    targets: tuple[str, ...],
+    kinds: tuple[str, ...] = KINDS,
 ) -> Outcomes:
     """Interrupt ``export``: a folder with a record is complete; a second run completes it."""
     found = Outcomes("export: kill -9, no space, no memory or a signal, then run again")
@@ -155,7 +158,7 @@ def interrupted_exports(
         action = work.export(to, "exported")
         total = moments(action, work.folder)
         expected = contents(out)
-        for kind in KINDS:
+        for kind in kinds:
             for moment in rng.permutation(total)[:n_tries]:
                 work.remove("exported")
                 what = f"export to {to}, {kind} at change {moment} of {total}"

@@ -11,10 +11,10 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,22 +87,33 @@ def attempt(
     int, str
         The exit code, or 1000 plus the signal that ended it, and all output.
     """
-    with tempfile.TemporaryFile() as output:
-        child = os.fork()
-        if child == 0:
-            _run(action, output.fileno(), fault, limits)
-        status = _wait(child, after, timeout)
-        output.seek(0)
-        text = output.read().decode("utf-8", "replace")
+    # A pipe: limits on the size of files would cut off what a file contains.
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            _run(action, writing, fault, limits)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    os.set_blocking(reading, False)
+    output = bytearray()
+    status = _wait(child, reading, output, after, timeout)
+    os.close(reading)
+    text = output.decode("utf-8", "replace")
     if os.WIFSIGNALED(status):
         return SIGNALLED + os.WTERMSIG(status), text
     return os.WEXITSTATUS(status), text
 
 
-def _wait(child: int, after: tuple[float, int] | None, timeout: float) -> int:
+def _wait(
+    child: int, reading: int, output: bytearray, after: tuple[float, int] | None, timeout: float
+) -> int:
     start = time.monotonic()
     while True:
         found, status = os.waitpid(child, os.WNOHANG)
+        _drain(reading, output)
         if found:
             return status
         passed = time.monotonic() - start
@@ -114,6 +125,13 @@ def _wait(child: int, after: tuple[float, int] | None, timeout: float) -> int:
             os.waitpid(child, 0)
             return signal.SIGALRM
         time.sleep(0.002)
+
+
+def _drain(reading: int, output: bytearray) -> None:
+    """Read what a child has written so far."""
+    with suppress(BlockingIOError):
+        while part := os.read(reading, 65536):
+            output += part
 
 
 def _run(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tries import attempt, command
+from tries import attempt, command, moments
 
 # Exports whose files contain no time of writing.
 BYTE_EQUAL = ("csv", "parquet", "r")
@@ -26,7 +26,8 @@ class Workplace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._must(lambda: _write_survey(folder))
-        self._must(self.impute("reference"))
+        # How many times an uninterrupted run changes files.
+        self.changes = moments(self.impute("reference"), folder)
         self.result = folder / "reference"
 
     def impute(self, out: str, *options: str) -> Callable[[], None]:
