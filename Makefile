@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 OUT ?= demo-out
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-tools test-all check format tables docs clean
+.PHONY: help demo test test-tools test-all test-faults check format tables docs clean
 
 help:            ## list the commands
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ test-tools:      ## install the browser and the R packages that some tests use (
 
 test-all: $(READY) ## run every test, the slow ones too
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m ''
+
+test-faults: $(READY) ## interrupt, starve and damage the commands; prints tries and failures
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/faults/campaign.py
 
 check: $(READY)  ## format, lint, types, import order, quick tests
 	$(BIN)/ruff format --check $(CODE)

@@ -1,10 +1,13 @@
 """Formulas calculate and do nothing else; terms read as the survey's own labels."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tabsoda.analysis import pooled_model
-from tabsoda.analysis.formula import check_formula
+from tabsoda.analysis.formula import _CALLS, check_formula
 from tabsoda.analysis.terms import term_labels
 from tabsoda.errors import InputError
 from tabsoda.schema import Column, ColumnKind
@@ -36,6 +39,29 @@ CODE = [
     "np",
     "C",
     "log",
+    "I((made := open('{path}', 'w')))",
+    "age.__class__.__base__.__subclasses__()",
+    "np.log.__class__(age)",
+    "np.log(age, out=open('{path}', 'w'))",
+    "np.log(age, health)",
+    "np.maximum(age, health, age)",
+    "bs(age, df=999999999)",
+    "bs(age, 999999999)",
+    "bs(age, df=10 ** 9)",
+    "cr(age, df=999999999)",
+    "C(health, Poly(scores=[1] * 999999999))",
+    "I('a' * 999999999 == region)",
+    "I('%999999999d' % 1 == region)",
+    "I(((((9 ** 20) ** 20) ** 20) ** 20) ** 20 * age)",
+    "I(1 << 999999999)",
+    "I(1 / 0 * age)",
+    "poly(age, 2)",
+    "I(" * 150 + "age" + ")" * 150,
+    "(" * 4000 + "I(age" + " * 9" * 900 + ")" + ")" * 4000,
+    "I(age" + " + 1" * 2000 + ")",
+    "I(age == '" + "a" * 100_000 + "')",
+    "*".join(f"I(age + {number})" for number in range(25)),
+    "(" + "+".join(f"I(age + {number})" for number in range(40)) + ") ** 20",
 ]
 
 
@@ -48,6 +74,22 @@ def test_formulas_execute_no_code(term, side, result, tmp_path):
     assert not path.exists()
 
 
+def test_what_is_not_allowed_is_named():
+    for term, part in [("I(age.mean())", "age.mean()"), ("I((lambda: 1)())", "(lambda: 1)()")]:
+        with pytest.raises(InputError) as caught:
+            check_formula(f"age ~ {term}", {"age"})
+        assert caught.value.found == repr(part)
+        assert "bs, C, cc" in caught.value.expected
+    with pytest.raises(InputError, match=r"poly\(age, 2\).*I\(AGE \*\* 2\)"):
+        check_formula("age ~ poly(age, 2)", {"age"})
+
+
+def test_the_guide_lists_every_function():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "pooling.md").read_text()
+    table = guide.split("**Functions in formulas.**")[1].split("\n\n**")[0]
+    assert sorted(set(re.findall(r"`(\w+)\(", table))) == sorted(_CALLS)
+
+
 @pytest.mark.parametrize(
     "formula",
     [
@@ -58,6 +100,9 @@ def test_formulas_execute_no_code(term, side, result, tmp_path):
         "age ~ I((health > 2) & (weight < 1.5)) - 1",
         "I(region == 'north') ~ (health + smokes) ** 2",
         "log(age + 1) ~ np.minimum(health, 3) + Q('weight')",
+        "age ~ standardize(health, rescale=False) + scale(weight)",
+        "age ~ bs(cigarettes, knots=[5, 10], degree=2, lower_bound=0, upper_bound=99)",
+        "age ~ I(2 ** 3 * health ** 2 / 4)",
         "age ~ 1",
     ],
 )

@@ -137,6 +137,20 @@ INJECTIONS = [
     "Q(open('{path}', 'w')) == 1",
     "age ** 9 ** 9 ** 9 > 1",
     "'a' * 99 == region",
+    "age % 2 == 1",
+    "age << 99999 > 1",
+    "__class__ == 1",
+    "Q('__class__') == 1",
+    "Q('age').__class__ == 1",
+    "age == {{'a': 1}}",
+    "age in (1, open('{path}', 'w'))",
+    "age in (*range(9),)",
+    "(yield) == 1",
+    "age == ...",
+    "age > 1; import os",
+    "age > 1\nimport os",
+    "(" * 900 + "age > 1" + ")" * 900,
+    "age > 1 and " * 20_000 + "age > 1",
 ]
 
 

@@ -140,7 +140,7 @@ def no_fit(monkeypatch):
 def test_a_file_in_the_way_is_found_before_the_fit(survey, tmp_path, capsys):
     (tmp_path / ".writing").write_text("keep")
     message = refused(capsys, *impute_arguments(survey, tmp_path, "--force"))
-    assert "cannot be written to. Found: Not a directory: " in message
+    assert "cannot be written to. Found: File exists: " in message
     assert "nothing has been computed yet" in message
     assert [path.name for path in tmp_path.iterdir()] == [".writing"]
     assert (tmp_path / ".writing").read_text() == "keep"

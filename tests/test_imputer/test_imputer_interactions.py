@@ -1,6 +1,7 @@
 """The parameter ``interactions``: names, every regression, saving, new rows and the result."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -189,7 +190,7 @@ def test_sklearn_copies_the_parameter():
 
 def test_a_run_with_other_interactions_is_another_run():
     runs = [
-        imputer_identity(imputer(interactions=one))
+        imputer_identity(imputer(interactions=one), Path("unused"))
         for one in (True, False, ["A:B"], ["A:B", "A:A"], [("A", "B")])
     ]
     assert len({str(one) for one in runs}) == 4

@@ -67,7 +67,8 @@ def _without_times(content):
     if not isinstance(content, dict):
         return content
     kept = {k: v for k, v in content.items() if "seconds" not in k}
-    timed = ("record/record.json", "model/model.json")
+    timed = ("record/record.json", "model/model.json", "model/imputer.json")
+    timed += ("model.json", "own_sha256")
     return {k: _without_times(v) for k, v in kept.items() if k not in timed}
 
 

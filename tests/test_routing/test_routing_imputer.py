@@ -96,7 +96,7 @@ def test_a_saved_imputer_follows_the_same_routes(imputer, result, survey, tmp_pa
 def test_a_broken_routes_file_is_told(imputer, tmp_path):
     imputer.save(tmp_path)
     (tmp_path / "routes.safetensors").write_bytes(b"nonsense")
-    with pytest.raises(InputError, match=r"routes\.safetensors' cannot be read"):
+    with pytest.raises(InputError, match=r"routes\.safetensors' was changed"):
         TabSODAImputer.load(tmp_path)
 
 

@@ -7,9 +7,10 @@ columns, constants, arithmetic, comparisons and the functions listed below.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Collection
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tabsoda.analysis.variables import unknown_column
 from tabsoda.analysis.where import named_column
@@ -18,8 +19,37 @@ from tabsoda.errors import InputError
 # Functions of numpy, with or without "np." before them.
 NUMERIC = ("abs", "exp", "expm1", "log", "log10", "log1p", "log2", "maximum", "minimum", "sqrt")
 CONTRASTS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")
-_PATSY = ("C", "I", "Q", "bs", "cc", "center", "cr", "scale", "standardize", *CONTRASTS)
+_SPLINE = ("df", "knots", "lower_bound", "upper_bound", "constraints")
+_SCALING = ("center", "rescale", "ddof")
+# For each function the number of arguments without a name, and the names of the others.
+_CALLS: dict[str, tuple[int, tuple[str, ...]]] = {
+    **dict.fromkeys(NUMERIC, (1, ())),
+    "maximum": (2, ()),
+    "minimum": (2, ()),
+    "C": (3, ("contrast", "levels")),
+    "I": (1, ()),
+    "Q": (1, ()),
+    "bs": (4, ("degree", "include_intercept", *_SPLINE)),
+    "cc": (2, _SPLINE),
+    "cr": (2, _SPLINE),
+    "center": (1, ()),
+    "scale": (1, _SCALING),
+    "standardize": (1, _SCALING),
+    "Diff": (0, ()),
+    "Helmert": (0, ()),
+    "Poly": (0, ("scores",)),
+    "Sum": (1, ("omit",)),
+    "Treatment": (1, ("reference",)),
+}
 _LARGEST_POWER = 20
+# Columns of a spline, its degree and similar numbers.
+_LARGEST_SIZE = 100
+_LONGEST = 10_000
+_MOST_TERMS = 1_000
+_ADVICE = {
+    "poly": "Write AGE + I(AGE ** 2): orthogonal polynomials differ between draws, so that their"
+    " coefficients cannot be pooled"
+}
 _OPERATORS = (
     ast.Add,
     ast.Sub,
@@ -54,6 +84,7 @@ def check_formula(formula: str, columns: Collection[str]) -> tuple[str, ...]:
         raise InputError(
             "The formula is not a model", found=formula, expected="outcome ~ term + term"
         )
+    _check_size(formula)
     try:
         # Parses the formula without evaluating it.
         described = patsy.ModelDesc.from_formula(formula)
@@ -69,8 +100,64 @@ def check_formula(formula: str, columns: Collection[str]) -> tuple[str, ...]:
         ) from error
     names: dict[str, None] = {}
     for tree, code in zip(trees, codes, strict=True):
-        _Checker(code, columns, names).check(tree)
+        try:
+            _Checker(code, columns, names).check(tree)
+        except RecursionError as error:
+            raise InputError(
+                "The formula is nested too deeply", found=repr(code[:80]), expected="shorter terms"
+            ) from error
     return tuple(names)
+
+
+def _check_size(formula: str) -> None:
+    """Raise if a formula is too long, or stands for more terms than anybody can read."""
+    if len(formula) > _LONGEST:
+        raise InputError(
+            "The formula is too long",
+            found=f"{len(formula):,} characters",
+            expected=f"at most {_LONGEST:,}",
+        )
+    from patsy import PatsyError
+    from patsy.parse_formula import parse_formula
+
+    try:
+        n_terms = _count_terms(parse_formula(formula))
+    except (PatsyError, ValueError, RecursionError):
+        # The caller parses again and says what is wrong.
+        return
+    if n_terms > _MOST_TERMS:
+        raise InputError(
+            "The formula stands for too many terms",
+            found=f"more than {_MOST_TERMS:,} products",
+            expected=f"at most {_MOST_TERMS:,} terms",
+            next_step="Write the products that you need, such as AGE:SEX",
+        )
+
+
+def _count_terms(node: Any) -> int:
+    """Return an upper bound for the terms of a parsed formula, without forming them.
+
+    Examples
+    --------
+    >>> from patsy.parse_formula import parse_formula
+    >>> [_count_terms(parse_formula(f"y ~ {text}")) for text in ("a + b", "a * b", "(a + b) ** 2")]
+    [3, 4, 5]
+    """
+    if node.type == "PYTHON_EXPR" or not node.args:
+        return 1
+    if node.type == "**":
+        terms, power = _count_terms(node.args[0]), str(node.args[1].token.extra)
+        highest = min(terms, int(power) if power.isdecimal() else 1)
+        return sum(_products(terms, size) for size in range(1, highest + 1))
+    parts = [min(_count_terms(argument), _MOST_TERMS + 1) for argument in node.args]
+    if node.type in (":", "*", "/") and len(parts) == 2:
+        return parts[0] * parts[1] + (sum(parts) if node.type != ":" else 0)
+    return sum(parts)
+
+
+def _products(terms: int, size: int) -> int:
+    """Return the number of products of some of the terms, at most one more than is allowed."""
+    return min(math.comb(terms, size), _MOST_TERMS + 1)
 
 
 def has_moving_knots(formula: str) -> bool:
@@ -95,6 +182,14 @@ def transforms_log(formula: str) -> bool:
     return re.match(r"\s*(np\.)?log\(", formula) is not None
 
 
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _named(keywords: tuple[str, ...]) -> str:
+    return f", and by name {', '.join(keywords)}" if keywords else ""
+
+
 class _Checker:
     """Visits one term of a formula and collects its columns."""
 
@@ -110,9 +205,12 @@ class _Checker:
                 self._refuse(node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
             if isinstance(node.op, ast.Pow):
-                self._check_power(node.right)
-            self.check(node.left)
-            self.check(node.right)
+                self._check_power(node.left, node.right)
+            for side in (node.left, node.right):
+                # A text or a list times a number is a long text or list.
+                if isinstance(side, ast.List | ast.Tuple) or _is_text(side):
+                    self._refuse(node, "Calculate with numbers and columns")
+                self.check(side)
         elif isinstance(node, ast.UnaryOp):
             self.check(node.operand)
         elif isinstance(node, ast.Compare) and all(isinstance(o, _COMPARISONS) for o in node.ops):
@@ -132,11 +230,15 @@ class _Checker:
         elif name not in CONTRASTS:
             raise unknown_column(name, self.columns, "the formula")
 
-    def _check_power(self, power: ast.expr) -> None:
+    def _check_power(self, base: ast.expr, power: ast.expr) -> None:
         number = power.operand if isinstance(power, ast.UnaryOp) else power
         value = number.value if isinstance(number, ast.Constant) else None
         if not isinstance(value, int | float) or value > _LARGEST_POWER:
             self._refuse(power, f"A power is a number up to {_LARGEST_POWER}")
+        # Powers of powers of whole numbers have billions of digits; those of columns do not.
+        has_column = any(named_column(n) for n in ast.walk(base) if isinstance(n, ast.expr))
+        if not has_column and not isinstance(base, ast.Constant):
+            self._refuse(base, "Write the number itself")
 
     def _check_call(self, node: ast.Call) -> None:
         function = node.func
@@ -144,15 +246,28 @@ class _Checker:
             root = function.value
             known = isinstance(root, ast.Name) and root.id == "np" and function.attr in NUMERIC
         else:
-            known = isinstance(function, ast.Name) and function.id in (*_PATSY, *NUMERIC)
-        if not known or (isinstance(function, ast.Name) and function.id == "Q"):
-            self._refuse(node)
-        for argument in node.args:
+            known = isinstance(function, ast.Name) and function.id in _CALLS
+        name = getattr(function, "attr", getattr(function, "id", ""))
+        # Q with a text is a column and was recognised before.
+        if not known or name == "Q":
+            self._refuse(node, _ADVICE.get(name))
+        most, keywords = _CALLS[name]
+        if len(node.args) > most or any(one.arg not in keywords for one in node.keywords):
+            self._refuse(node, f"{name} takes {most} values" + _named(keywords))
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.check(argument)
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                self._refuse(node)
-            self.check(keyword.value)
+        if name in ("bs", "cc", "cr"):
+            self._check_sizes(node)
+
+    def _check_sizes(self, node: ast.Call) -> None:
+        """Refuse splines with so many columns that they take all memory."""
+        sizes = [one.value for one in node.keywords if one.arg in ("df", "degree")]
+        for size in (*node.args[1:], *sizes):
+            if isinstance(size, ast.List | ast.Tuple):
+                continue
+            value = size.value if isinstance(size, ast.Constant) else _LARGEST_SIZE + 1
+            if value is not None and not (type(value) is int and 0 <= value <= _LARGEST_SIZE):
+                self._refuse(size, f"df and degree are whole numbers up to {_LARGEST_SIZE}")
 
     def _refuse(self, node: ast.AST, advice: str | None = None) -> NoReturn:
         part = ast.get_source_segment(self.code, node) or self.code
@@ -160,6 +275,6 @@ class _Checker:
             "The formula contains something that is not allowed",
             found=repr(part[:80]),
             expected="columns, numbers, + - * / **, comparisons, and "
-            + ", ".join(sorted({*_PATSY, *NUMERIC}, key=str.lower)),
+            + ", ".join(sorted(_CALLS, key=str.lower)),
             next_step=advice,
         )

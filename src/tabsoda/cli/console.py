@@ -16,9 +16,15 @@ from tabsoda.errors import TabSODAError
 from tabsoda.progress import Progress
 
 
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        # rich would exit with 1; a reader that has seen enough is not an error.
+        raise BrokenPipeError
+
+
 def output() -> Console:
     """Return the console for results; respects NO_COLOR and the width of the terminal."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=False)
+    return _Output(file=sys.stdout, highlight=False, soft_wrap=False)
 
 
 def show_error(error: TabSODAError) -> None:

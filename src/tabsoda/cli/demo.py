@@ -11,7 +11,7 @@ import numpy as np
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda._internal.files import atomic_path, write_text
+from tabsoda._internal.files import atomic_path, make_folder, write_text
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.rule_text import columns, paragraph
 from tabsoda.cli.whole_numbers import WHOLE
@@ -108,12 +108,7 @@ def _prepare(folder: Path, *, force: bool) -> None:
             f"The folder '{folder}' is not empty",
             next_step="Choose another folder, or add --force to write into it",
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"The folder '{folder}' cannot be created", found=error.strerror or str(error)
-        ) from error
+    make_folder(folder)
 
 
 def _start(folder: Path, rows: int, seed: int) -> Demo:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda._internal.files import write_text
+from tabsoda._internal.files import make_folder, write_text
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import columns, paragraph, short_name
 from tabsoda.cli.whole_numbers import WHOLE
-from tabsoda.errors import InputError
 from tabsoda.event_texts import detail
 from tabsoda.events import EventLog
 
@@ -166,14 +165,7 @@ def _methods(
 
 
 def _outputs(folder: Path, inputs: list[Path], *, force: bool) -> list[Path]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"The folder '{folder}' cannot be created",
-            found=error.strerror or str(error),
-            next_step="Choose another output",
-        ) from error
+    make_folder(folder)
     files = [folder / "diagnosis.html", folder / "diagnosis.json"]
     check_outputs(files, inputs, force=force)
     return files

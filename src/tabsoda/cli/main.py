@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -54,6 +58,25 @@ def _show_whole_help(arguments: Sequence[str]) -> None:
         app[arguments[0]].help = None
 
 
+def _drop_output() -> None:
+    """Send what is left of the output to nowhere, so that Python does not try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """On SIGTERM, end as after an error: temporary files are removed and workers stopped."""
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread may handle signals.
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; exit with 2 on bad input, 3 on unreviewed rules, 130 on an interrupt."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -61,7 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wait_passively()
     _show_whole_help(arguments)
     try:
-        app(arguments, result_action="return_value", exit_on_error=False)
+        with _ending_in_order():
+            app(arguments, result_action="return_value", exit_on_error=False)
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except CycloptsError:
         # cyclopts has printed the error. A bad command line is bad input: exit code 2.
         sys.exit(2)
@@ -72,8 +98,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader closed the pipe, as `| head` does. That is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        # Errors of files were reported above, with their names.
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EIO):
+            raise
+        _drop_output()
+        sys.stderr.write(f"Error: The output cannot be written: {error.strerror}.\n")
+        sys.exit(2)
+    except MemoryError as error:
+        detail = str(error) or "the system has none left"
+        sys.stderr.write(f"Error: Not enough memory: {detail}. Nothing half-written was left.\n")
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted. Nothing half-written was left behind.\n")
         sys.exit(130)

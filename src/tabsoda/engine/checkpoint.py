@@ -11,7 +11,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
-from tabsoda._internal.files import atomic_path, make_folder
+from tabsoda._internal.files import atomic_path, make_folder, sealed
 from tabsoda._version import __version__
 from tabsoda.engine.network.network import Network
 from tabsoda.engine.settings import EngineSettings
@@ -48,9 +48,10 @@ class NetworkCheckpoint:
     def save(self, network: Network, history: list[dict[str, Any]], events: EventLog) -> None:
         """Write a trained network atomically."""
         arrays, _ = network.to_state()
-        content = {"run": self._run, "history": history, "events": events.to_dicts()}
+        content = json.dumps({"run": self._run, "history": history, "events": events.to_dicts()})
+        seal = {"state": content, "sha256": sealed(content, arrays)}
         with atomic_path(self._file) as temporary:
-            save_file(arrays, temporary, metadata={"state": json.dumps(content)})
+            save_file(arrays, temporary, metadata=seal)
 
     def load(
         self, device: torch.device, events: EventLog
@@ -60,15 +61,19 @@ class NetworkCheckpoint:
             return None
         try:
             with safe_open(self._file, framework="numpy") as file:
-                content = json.loads((file.metadata() or {}).get("state", "{}"))
-        except (SafetensorError, OSError, json.JSONDecodeError):
+                seal = file.metadata() or {}
+            arrays, text = load_file(self._file), seal.get("state", "")
+            content = json.loads(text)
+            if seal.get("sha256") != sealed(text, arrays):
+                raise ValueError("damaged")
+        except (SafetensorError, OSError, ValueError, LookupError):
             events.add("unreadable_network_not_used")
             return None
         if content.get("run") != self._run:
             events.add("network_of_other_run_not_used")
             return None
         network = Network.from_state(
-            load_file(self._file), self._training.codec, self._settings, self._seed, device
+            arrays, self._training.codec, self._settings, self._seed, device
         )
         # The events of the first start replace those that this start has logged again.
         events.events[:] = EventLog.from_dicts(content["events"])

@@ -42,6 +42,11 @@ _READ: dict[str, EventText] = {
         "reasons for missing answers not read",
         "{ending} files are read without user-missing codes and letters; such cells are blank",
     ),
+    "reader_not_limited": EventText(
+        "read",
+        "reader without a limit on memory",
+        "this system cannot set one; the reader ran in {where}",
+    ),
     "variables_chosen": EventText(
         "read",
         "variables chosen",

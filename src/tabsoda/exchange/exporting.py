@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -10,7 +11,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tabsoda._internal.files import write_json
+from tabsoda._internal.files import (
+    PRIVATE_FILE,
+    existing_parent,
+    remove_abandoned,
+    temporary_prefix,
+    write_json,
+)
+from tabsoda._internal.folder_lock import hold_folder
 from tabsoda._internal.write_errors import write_error
 from tabsoda._version import __version__
 from tabsoda.errors import InputError, OutputExistsError, TabSODAError
@@ -33,6 +41,7 @@ _MODULES = {
 }
 TARGETS = tuple(_MODULES)
 RECORD = "export.json"
+_UNFINISHED = {"unfinished": True}
 _AGAIN = "export again: nothing was written"
 
 
@@ -63,7 +72,7 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
     write: Writer = module.write
     events = EventLog()
     try:
-        work = Path(tempfile.mkdtemp(dir=_home(folder), prefix=f".{folder.name}."))
+        work = Path(tempfile.mkdtemp(dir=existing_parent(folder), prefix=temporary_prefix(folder)))
     except OSError as error:
         raise write_error(folder, error, _AGAIN) from error
     try:
@@ -76,7 +85,9 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
             "events": to_dicts_with_text(events),
         }
         write_json(work / RECORD, record)
-        return _move(work, folder)
+        with hold_folder(folder):
+            check_target(folder, force=force)
+            return _move(work, folder)
     except TabSODAError:
         raise
     except Exception as error:
@@ -86,10 +97,14 @@ def export(result: Imputations, to: str, folder: str | Path, *, force: bool = Fa
 
 
 def check_target(folder: Path, *, force: bool) -> None:
-    """Raise if an export could not or should not be written to the folder."""
+    """Raise if an export could not or should not be written to the folder.
+
+    Also removes temporary files that a killed export to this folder left.
+    """
+    remove_abandoned(existing_parent(folder) / folder.name)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The output '{folder}' is a file", expected="a folder")
-    home = _home(folder)
+    home = existing_parent(folder)
     if not os.access(home, os.W_OK):
         raise InputError(
             f"The folder '{home}' cannot be written to",
@@ -103,25 +118,30 @@ def check_target(folder: Path, *, force: bool) -> None:
             found=", ".join(sorted(path.name for path in folder.iterdir())[:3]),
             next_step="Choose another folder",
         )
-    if not force:
+    if not force and not _is_unfinished(folder):
         raise OutputExistsError(
             f"The folder '{folder}' already contains an export",
             next_step="Choose another folder, or add --force to overwrite it",
         )
 
 
-def _home(folder: Path) -> Path:
-    """Return the nearest existing folder, for temporary files."""
-    absolute = folder.absolute()
-    return next(path for path in absolute.parents if path.is_dir())
+def _is_unfinished(folder: Path) -> bool:
+    """Whether an export was interrupted while its files were moved into the folder."""
+    try:
+        return bool(json.loads((folder / RECORD).read_text(encoding="utf-8")) == _UNFINISHED)
+    except (OSError, ValueError):
+        return False
 
 
 def _move(work: Path, folder: Path) -> list[Path]:
-    """Move finished files into place, the record last; other files in the folder are kept."""
+    """Move finished files into place, the record last; other files in the folder are kept.
+
+    In the meantime another record says that the export is not finished.
+    """
     names = sorted((path.name for path in work.iterdir()), key=lambda name: (name == RECORD, name))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECORD).unlink(missing_ok=True)
+    write_json(folder / RECORD, _UNFINISHED)
     for name in names:
+        (work / name).chmod(PRIVATE_FILE)
         os.replace(work / name, folder / name)
     return [folder / name for name in names]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -49,6 +50,7 @@ def load_kept(imputer: TabSODAImputer, folder: Path, survey: Survey) -> bool:
         imputer.resume(folder)
     except InputError as error:
         survey.events.add("saved_model_not_used", message=str(error))
+        shutil.rmtree(folder)
         return False
     imputer.events_ = EventLog([*survey.events, *imputer.engine_.events])
     version = json.loads((folder / "model.json").read_text(encoding="utf-8"))["tabsoda"]

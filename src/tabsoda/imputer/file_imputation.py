@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tabsoda._internal.files import file_hash
+from tabsoda._internal.folder_lock import hold_folder
 from tabsoda._internal.write_errors import keeping_in
 from tabsoda.errors import InputError
 from tabsoda.imputer import TabSODAImputer
@@ -168,25 +169,29 @@ def impute_file(
     stages, root, files = progress or _quiet, Path(folder), SurveyFiles(data, **reading)
     if not hasattr(imputer, "engine_"):
         check_parameters(imputer)
-    identity = files.identity() | imputer_identity(imputer)
+    identity = files.identity() | imputer_identity(imputer, root)
     inputs = [*files.paths.values(), *_paths_of(imputer)]
     check_folder(root, inputs, identity, force=force)
     survey = files.prepare(imputer, stages)
     if announce is not None:
         announce(plan_imputation(imputer, survey, m))
-    checkpoint = claim_folder(root, identity)
-    settings = imputer.settings_for(*survey.table.shape).to_dict()
-    rehearse(survey, root, m, settings=settings, rules=survey.rules)
-    with keeping_in(root):
-        _fit(imputer, survey, checkpoint, stages)
-        with stages("Imputing") as update:
-            result = imputer.impute(survey, m, checkpoint=checkpoint / "draws", progress=update)
-    manifest = write_result(result, root)
-    if report:
-        from tabsoda.report.report import PAGE, write_report
+    with hold_folder(root):
+        # Another run may have finished in the meantime.
+        check_folder(root, inputs, identity, force=force)
+        checkpoint = claim_folder(root, identity)
+        settings = imputer.settings_for(*survey.table.shape).to_dict()
+        rehearse(survey, root, m, settings=settings, rules=survey.rules)
+        with keeping_in(root):
+            _fit(imputer, survey, checkpoint, stages)
+            with stages("Imputing") as update:
+                result = imputer.impute(survey, m, checkpoint=checkpoint / "draws", progress=update)
+        manifest = write_result(result, root)
+        if report:
+            from tabsoda.report.report import PAGE, write_report
 
-        with stages("Reporting") as update:
-            write_report(result, root / PAGE, manifest=manifest, imputer=imputer, progress=update)
+            page = root / PAGE
+            with stages("Reporting") as update:
+                write_report(result, page, manifest=manifest, imputer=imputer, progress=update)
     return result
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import write_json
+from tabsoda._internal.files import file_hash, write_json
 from tabsoda.edits.column_facts import ColumnFacts
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.engines import Engine, load_engine
 from tabsoda.errors import InputError
 from tabsoda.imputer.design_predictors import DesignPredictors
+from tabsoda.model_folder import TENSORS, TEXT
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
@@ -150,6 +152,7 @@ class ImputerState:
             facts = {name: one.to_dict() for name, one in self.facts.items()}
             write_json(folder / _EDITS, facts)
         names = None if self.feature_names is None else list(self.feature_names)
+        files = [name for name in _OPTIONAL if (folder / name).exists()]
         content = {
             "feature_names": names,
             "n_features": self.n_features,
@@ -161,9 +164,10 @@ class ImputerState:
             "edit_policy": self.edit_policy,
             "interactions": self.interactions,
             "design": None if self.design is None else self.design.to_dict(),
-            "files": [name for name in _OPTIONAL if (folder / name).exists()],
+            "files": files,
+            "sha256": {name: file_hash(folder / name) for name in (TEXT, TENSORS, *files)},
         }
-        write_json(folder / _TEXT, content)
+        write_json(folder / _TEXT, content | {"own_sha256": _own_hash(content)})
 
     @classmethod
     def load(cls, folder: Path) -> ImputerState:
@@ -175,6 +179,7 @@ class ImputerState:
             content = json.loads((folder / _TEXT).read_text(encoding="utf-8"))
             names = content["feature_names"]
             _refuse_lost_files(folder, content)
+            _refuse_changed_files(folder, content)
             return cls(
                 load_schema(folder / _SCHEMA) if (folder / _SCHEMA).exists() else None,
                 RuleSet.from_toml(folder / _RULES) if (folder / _RULES).exists() else None,
@@ -226,3 +231,25 @@ def _refuse_lost_files(folder: Path, content: dict[str, Any]) -> None:
                 expected="all files that save wrote",
                 next_step="Copy the whole folder, or save the model again",
             )
+
+
+def _refuse_changed_files(folder: Path, content: dict[str, Any]) -> None:
+    """Raise if a file differs from the saved one; models of earlier versions have no hashes."""
+    changed = [
+        name
+        for name, saved in content.get("sha256", {}).items()
+        if file_hash(folder / name) != saved
+    ]
+    saved = content.pop("own_sha256", None)
+    if saved is not None and saved != _own_hash(content):
+        changed.append(_TEXT)
+    if changed:
+        raise InputError(
+            f"The file '{folder / changed[0]}' was changed after it was written",
+            expected="the hash that save wrote",
+            next_step="Copy the folder again, or save the model again",
+        )
+
+
+def _own_hash(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import file_hash
+from tabsoda._internal.files import existing_parent, file_hash
 from tabsoda._internal.write_errors import writing_to
 from tabsoda.engine.interactions import term_texts
 from tabsoda.results.run_record import RunRecord
@@ -62,17 +62,24 @@ def imputer_options(imputer: TabSODAImputer) -> dict[str, Any]:
     }
 
 
-def imputer_identity(imputer: TabSODAImputer) -> dict[str, Any]:
+def imputer_identity(imputer: TabSODAImputer, output: Path) -> dict[str, Any]:
     """Return plain values that are equal for imputers that impute the same.
 
     Hashes of the model's files if it is fitted; otherwise the parameters, with the contents of
     the description and the rules.
+
+    Parameters
+    ----------
+    imputer : TabSODAImputer
+    output : Path
+        The folder of the result. In it, or next to it if it does not exist yet, a fitted model is
+        written for a moment, to be hashed.
     """
     if hasattr(imputer, "engine_"):
-        with tempfile.TemporaryDirectory() as place:
-            with writing_to(Path(place)):
-                imputer.save(place)
-            files = sorted(path for path in Path(place).iterdir() if path.is_file())
+        place = output if output.is_dir() else existing_parent(output)
+        with writing_to(place), tempfile.TemporaryDirectory(dir=place, prefix=".model.") as folder:
+            imputer.save(folder)
+            files = sorted(path for path in Path(folder).iterdir() if path.is_file())
             return {f"model {path.name}": file_hash(path) for path in files}
     options = imputer_options(imputer)
     texts = {

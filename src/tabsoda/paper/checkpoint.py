@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from tabsoda._internal.files import atomic_path, make_folder, write_json
+from tabsoda._internal.files import atomic_path, make_folder, sealed, write_json
 from tabsoda._version import __version__
 from tabsoda.events import EventLog
 from tabsoda.paper.em import EMState
@@ -72,7 +72,8 @@ class Checkpoint:
         )
         with atomic_path(self._tensors) as temporary:
             plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-            save_file(plain, temporary, metadata={"state": content})
+            seal = {"state": content, "sha256": _sealed(content, plain)}
+            save_file(plain, temporary, metadata=seal)
         write_json(self._text, {"run": self._run, "round": state.round_number})
 
     def load(self, model: Model, events: EventLog) -> EMState | None:
@@ -83,14 +84,18 @@ class Checkpoint:
 
         try:
             with safe_open(self._tensors, framework="pt") as file:
-                content = json.loads((file.metadata() or {}).get("state", "{}"))
-        except (SafetensorError, OSError, json.JSONDecodeError):
+                seal = file.metadata() or {}
+            saved, text = load_file(self._tensors), seal.get("state", "")
+            content = json.loads(text)
+            if seal.get("sha256") != _sealed(text, saved):
+                raise ValueError("damaged")
+        except (SafetensorError, OSError, ValueError, LookupError):
             events.add("unreadable_round_not_used")
             return None
         if content.get("run") != self._run:
             events.add("round_of_other_run_not_used")
             return None
-        tensors = {k: v.to(model.device) for k, v in load_file(self._tensors).items()}
+        tensors = {k: v.to(model.device) for k, v in saved.items()}
 
         def part(prefix: str) -> dict[str, torch.Tensor]:
             return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
@@ -106,3 +111,7 @@ class Checkpoint:
         events.events[:] = EventLog.from_dicts(content["events"])
         events.add("training_resumed_after_round", round=content["round"])
         return EMState(tensors["completed"], content["round"], content["history"])
+
+
+def _sealed(text: str, tensors: dict[str, torch.Tensor]) -> str:
+    return sealed(text, {name: tensor.numpy() for name, tensor in tensors.items()})

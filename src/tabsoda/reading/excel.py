@@ -11,6 +11,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.reading.delimited import text_table
 from tabsoda.reading.raw import RawTable
+from tabsoda.reading.reader_process import ReaderFailure, read_apart
 
 ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods")
 
@@ -20,8 +21,8 @@ def read_excel(path: Path) -> RawTable:
 
     Every cell is read as a text, so that numbers and codes are recognised as in CSV files.
     """
-    workbook = _open(path)
     events = EventLog()
+    workbook = _open(path, events)
     for name in workbook.sheet_names:
         cells = _cells(workbook, name, path)
         if cells.height > 1:
@@ -41,7 +42,7 @@ def read_sheets(path: Path) -> dict[str, list[dict[str, str]]]:
 
     Columns without a name and empty rows are left out.
     """
-    workbook = _open(path)
+    workbook = _open(path, EventLog())
     sheets: dict[str, list[dict[str, str]]] = {}
     for sheet in workbook.sheet_names:
         cells = _cells(workbook, sheet, path)
@@ -57,7 +58,7 @@ def read_sheets(path: Path) -> dict[str, list[dict[str, str]]]:
     return sheets
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, events: EventLog) -> Any:
     try:
         import fastexcel
     except ImportError as error:
@@ -67,8 +68,10 @@ def _open(path: Path) -> Any:
             next_step="Install it: pip install 'tabsoda[excel]'; or save the sheet as CSV",
         ) from error
     try:
+        # A damaged file can end the process that decodes it: another process tries first.
+        read_apart(path, "excel", events)
         return fastexcel.read_excel(str(path))
-    except (fastexcel.FastExcelError, OSError) as error:
+    except (ReaderFailure, fastexcel.FastExcelError, OSError) as error:
         raise InputError(
             f"The file '{path.name}' cannot be read as an Excel workbook",
             found=str(error).splitlines()[0],

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from polars.exceptions import PanicException
 
 from tabsoda.errors import InputError
+from tabsoda.events import EventLog
 from tabsoda.reading.delimited import DELIMITERS, read_delimited
 from tabsoda.reading.excel import ENDINGS as EXCEL_ENDINGS
 from tabsoda.reading.excel import read_excel
 from tabsoda.reading.raw import RawTable
+from tabsoda.reading.reader_process import ReaderFailure, read_apart
 from tabsoda.reading.stats_files import ENDINGS as STATS_ENDINGS
 from tabsoda.reading.stats_files import read_stats_file, stats_file_names
 
@@ -112,9 +115,12 @@ def _recognise(head: bytes) -> str:
 
 
 def _read_parquet(path: Path) -> RawTable:
+    events = EventLog()
     try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        # A damaged file can end the process that decodes it: another process tries first.
+        read_apart(path, "parquet", events)
+        frame = pl.read_parquet(path, glob=False)
+    except (ReaderFailure, pl.exceptions.PolarsError, PanicException, OSError) as error:
         raise InputError(
             f"The file '{path.name}' cannot be read as Parquet",
             found=str(error).splitlines()[0],
@@ -131,4 +137,5 @@ def _read_parquet(path: Path) -> RawTable:
 
     raw = read_frame(frame)
     raw.source = path.name
+    raw.events.events[:0] = events
     return raw

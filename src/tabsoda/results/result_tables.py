@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tabsoda._internal.files import write_json, write_parquet
+from tabsoda._internal.files import make_private, write_json, write_parquet
 from tabsoda.results.imputations import Imputations
 from tabsoda.results.record import write_record
 from tabsoda.results.result_folder import RECORD
@@ -27,13 +27,13 @@ def write_tables(result: Imputations, folder: Path) -> None:
     folder : Path
         Must not exist.
     """
-    (folder / "imputations").mkdir(parents=True)
+    make_private(folder / "imputations")
     write_parquet(folder / "point.parquet", result.point("mode"))
     write_parquet(folder / "point_median.parquet", result.point("median"))
     for number in range(1, len(result) + 1):
         write_parquet(folder / "imputations" / f"{number:03d}.parquet", result.complete(number))
     write_parquet(folder / "states.parquet", states_frame(result.table.states))
-    (folder / RECORD).mkdir()
+    make_private(folder / RECORD)
     write_record(result, folder / RECORD)
     write_json(folder / "settings.json", result.settings)
 

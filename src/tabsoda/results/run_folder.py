@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tabsoda._internal.files import write_json
+from tabsoda._internal.files import make_private, write_json
 from tabsoda._internal.write_errors import write_error
 from tabsoda.errors import InputError, OutputExistsError
 
@@ -104,7 +104,7 @@ def claim_folder(folder: Path, run: dict[str, Any]) -> Path:
     try:
         if checkpoint.exists() and _unfinished(folder) != run:
             shutil.rmtree(checkpoint)
-        checkpoint.mkdir(parents=True, exist_ok=True)
+        make_private(checkpoint)
         write_json(checkpoint / _RUN, run)
     except OSError as error:
         raise write_error(folder, error, "run the same command again") from error

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import file_hash, write_json
+from tabsoda._internal.folder_lock import hold_folder
 from tabsoda._internal.write_errors import writing_to
 from tabsoda.errors import InputError
 from tabsoda.results.manifest import result_manifest
@@ -30,12 +31,14 @@ def save_result(
     folder = Path(folder)
     files = [] if result.run is None else [one.path for one in result.run.files.values()]
     check_folder(folder, files, {}, force=force)
-    manifest = write_result(result, folder)
-    if report:
-        from tabsoda.report.report import PAGE, write_report
+    with hold_folder(folder):
+        check_folder(folder, files, {}, force=force)
+        manifest = write_result(result, folder)
+        if report:
+            from tabsoda.report.report import PAGE, write_report
 
-        imputer = None if result.run is None else result.run.imputer
-        write_report(result, folder / PAGE, manifest=manifest, imputer=imputer)
+            imputer = None if result.run is None else result.run.imputer
+            write_report(result, folder / PAGE, manifest=manifest, imputer=imputer)
     return manifest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ import numpy as np
 
 from tabsoda._internal.files import atomic_path, make_folder
 from tabsoda.imputed_cells import Values
+
+_HASH_BYTES = hashlib.sha256().digest_size
 
 
 @dataclass(eq=False)
@@ -43,16 +46,31 @@ class FinishedDraws:
     def __call__(self, name: str, compute: Callable[[], Values]) -> Values:
         """Return the array with this name, from the folder if it is there, else computed."""
         path = self.folder / f"{name.replace(' ', '-')}-{self.key[:16]}.npy"
-        try:
-            values: Values = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError):
-            values = compute()
-            make_folder(self.folder)
-            with atomic_path(path) as temporary:
-                np.save(temporary, values)
-        else:
+        found = _read(path)
+        if found is not None:
             self.found.append(name)
+            return found
+        values = compute()
+        make_folder(self.folder)
+        content = io.BytesIO()
+        np.save(content, values)
+        with atomic_path(path) as temporary:
+            whole = content.getvalue()
+            temporary.write_bytes(whole + hashlib.sha256(whole).digest())
         return values
+
+
+def _read(path: Path) -> Values | None:
+    """Return an array; None if the file is absent or damaged, by the hash at its end."""
+    try:
+        whole = path.read_bytes()
+        content, saved = whole[:-_HASH_BYTES], whole[-_HASH_BYTES:]
+        if hashlib.sha256(content).digest() != saved:
+            return None
+        values: Values = np.load(io.BytesIO(content), allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return values
 
 
 def digest(*parts: bytes | str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from tabsoda._internal.files import file_hash, write_json
+from tabsoda._internal.folder_lock import hold_folder
 from tabsoda._internal.parallel import checked_workers, run_tasks
 from tabsoda._internal.randomness import count_occurrences
 from tabsoda._internal.write_errors import keeping_in, writing_to
@@ -112,25 +113,30 @@ def impute_shards(
     engine = checked_workers(engine)
     run = _Run.of(data, imputer, folder, m, shard_rows, fit_rows, skip_mask, unlisted)
     started = time.perf_counter()
-    run.claim(force=force)
-    with keeping_in(run.folder.root):
-        run.fit(progress)
-    job = run.job(m, unlisted)
-    records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, progress)
+    run.check(force=force)
+    with hold_folder(run.folder.root):
+        run.claim(force=force)
+        with keeping_in(run.folder.root):
+            run.fit(progress)
+        job = run.job(m, unlisted)
+        records = _impute_all(job, run.source.shards(shard_rows), engine, jobs, progress)
+        return _finish(run, records, started)
+
+
+def _finish(run: _Run, records: list[dict[str, Any]], started: float) -> dict[str, Any]:
+    """Write what all shards share, the manifest last, and remove the checkpoint."""
+    root = run.folder.root
     files = {name: InputFile.of(path) for name, path in run.inputs.items()}
-    manifest = build_manifest(
-        run.identity, files, run.imputer, records, time.perf_counter() - started
-    )
-    with writing_to(run.folder.root):
-        write_shared_record(
-            run.folder.root / RECORD, manifest, run.imputer, records[0]["questions"]
-        )
+    seconds = time.perf_counter() - started
+    manifest = build_manifest(run.identity, files, run.imputer, records, seconds)
+    with writing_to(root):
+        write_shared_record(root / RECORD, manifest, run.imputer, records[0]["questions"])
         for part in (RECORD, "model"):
-            for path in sorted((run.folder.root / part).rglob("*")):
+            for path in sorted((root / part).rglob("*")):
                 if path.is_file():
-                    name = path.relative_to(run.folder.root).as_posix()
+                    name = path.relative_to(root).as_posix()
                     manifest["outputs_sha256"].setdefault(name, file_hash(path))
-        write_json(run.folder.root / "manifest.json", manifest)
+        write_json(root / "manifest.json", manifest)
     shutil.rmtree(run.folder.checkpoint, ignore_errors=True)
     return manifest
 
@@ -178,21 +184,25 @@ class _Run:
         if skip_mask is not None:
             inputs["skip_mask"] = Path(skip_mask)
             _check_same_rows(source, ParquetRows.open(skip_mask))
+        root = Path(folder)
         identity = {name: file_hash(path) for name, path in inputs.items()} | {
             "draws": m,
             "shard_rows": shard_rows,
             "fit_rows": fit_rows,
             "unlisted": unlisted,
-            **imputer_identity(imputer),
+            **imputer_identity(imputer, root),
         }
-        root = Path(folder)
         shards = ShardFolder(root, root / ".checkpoint")
         return cls(source, imputer, shards, inputs, identity, fit_rows, shard_rows)
+
+    def check(self, *, force: bool) -> None:
+        """Raise if the result could not or should not be written to the folder."""
+        check_folder(self.folder.root, list(self.inputs.values()), self.identity, force=force)
 
     def claim(self, *, force: bool) -> None:
         """Claim the folder for this run; unfinished work of the same run is kept."""
         root = self.folder.root
-        check_folder(root, list(self.inputs.values()), self.identity, force=force)
+        self.check(force=force)
         if force:
             for name in RESULTS:
                 if (root / name).is_dir():

@@ -47,15 +47,7 @@ class ParquetRows:
             )
         if not path.is_file():
             raise InputError(f"The file '{path}' does not exist", next_step="Check its name")
-        try:
-            n_rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(
-                f"The file '{path.name}' cannot be read as Parquet",
-                found=next(iter(str(error).splitlines()), ""),
-                expected="a complete Parquet file",
-                next_step="It may be truncated or have the wrong ending; download or copy it again",
-            ) from error
+        n_rows = _collected(pl.scan_parquet(path, glob=False).select(pl.len()), path).item()
         if not n_rows:
             raise InputError(f"The file '{path.name}' has no rows", expected="at least one row")
         return cls(path, n_rows)
@@ -83,7 +75,8 @@ class ParquetRows:
     def read(self, shard: Shard) -> pl.DataFrame:
         """Read one shard; other row groups are not read."""
         length = shard.stop - shard.start
-        return pl.scan_parquet(self.path, glob=False).slice(shard.start, length).collect()
+        rows = pl.scan_parquet(self.path, glob=False).slice(shard.start, length)
+        return _collected(rows, self.path)
 
     def take(self, positions: NDArray[np.int64], shard_rows: int) -> pl.DataFrame:
         """Read the rows at increasing positions."""
@@ -93,3 +86,16 @@ class ParquetRows:
             if last > first:
                 parts.append(self.read(shard)[positions[first:last] - shard.start])
         return pl.concat(parts)
+
+
+def _collected(query: pl.LazyFrame, path: Path) -> pl.DataFrame:
+    """Run a query on a file; a damaged one may make polars panic, which is not an Exception."""
+    try:
+        return query.collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(
+            f"The file '{path.name}' cannot be read as Parquet",
+            found=next(iter(str(error).splitlines()), ""),
+            expected="a complete Parquet file",
+            next_step="It may be truncated or have the wrong ending; download or copy it again",
+        ) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import file_hash, write_json, write_parquet
+from tabsoda._internal.files import file_hash, make_private, write_json, write_parquet
 from tabsoda.scale.parquet_rows import Shard
 
 if TYPE_CHECKING:
@@ -46,21 +46,22 @@ class ShardFolder:
         hashes = {}
         for name, table in tables.items():
             path = self.root / name / f"part-{shard.number:05d}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private(path.parent)
             write_parquet(path, table)
             hashes[path.relative_to(self.root).as_posix()] = file_hash(path)
-        self._record(shard).parent.mkdir(parents=True, exist_ok=True)
+        make_private(self._record(shard).parent)
         write_json(self._record(shard), {**record, "outputs_sha256": hashes})
         shutil.rmtree(self.draws_of(shard), ignore_errors=True)
 
     def finished(self, shard: Shard) -> dict[str, Any] | None:
-        """Return the record of a shard that is finished, else None."""
+        """Return the record of a shard whose tables are whole, else None."""
         try:
             content = json.loads(self._record(shard).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            hashes = content["outputs_sha256"].items()
+            whole = all(file_hash(self.root / name) == expected for name, expected in hashes)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
-        there = all((self.root / name).is_file() for name in content["outputs_sha256"])
-        return content if there else None
+        return content if whole else None
 
     def _record(self, shard: Shard) -> Path:
         return self.checkpoint / "shards" / f"{shard.number:05d}.json"
