@@ -7,19 +7,19 @@ Runs the rounds of DiffPuter on a CPU with a small network that is trained long 
 its rows, as the released budget is on a table of a few thousand rows. Each run varies
 
 - ``noise``: the chains of every round use the same noise (``reused``), or new noise (``fresh``);
-- ``precision``: products in float32, or in bfloat16 as on a GPU, in training and in the sampler;
+- ``precision``: the sampler's products in float32, or in bfloat16 as on a GPU;
 - ``skips``: a skipped number is a blank with a flag (``blank``), or a constant with a flag
   (``constant``); a survey without numbers has only one of the two.
 
 Per round, over the entries to impute: root mean square by column in units of the answers' standard
 deviation, the cosine between successive changes (near 0 for independent changes, above 0 for a
-drift in one direction), and the scores on the hidden answers. Finished runs are kept: the same
-command goes on where it stopped.
+drift in one direction), and the scores on the hidden answers. ``precision`` compares a single
+E-step in both precisions with the same weights and noise. Finished runs are kept: the same command
+goes on where it stopped.
 """
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import sys
@@ -55,10 +55,11 @@ from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
 SURVEYS = ("nyts2019_products", "nsduh2023_youth")
-COLUMNS, SEED = 30, 1
+SEED = 1
 SIZES = {
-    "large": {"rows": 500, "rounds": 8, "steps": 1200, "chains": 4},
-    "small": {"rows": 400, "rounds": 6, "steps": 800, "chains": 3},
+    "large": {"rows": 500, "columns": 30, "rounds": 8, "steps": 1200, "chains": 4, "cycles": 10},
+    "medium": {"rows": 400, "columns": 30, "rounds": 6, "steps": 800, "chains": 3, "cycles": 10},
+    "small": {"rows": 250, "columns": 20, "rounds": 8, "steps": 500, "chains": 3, "cycles": 6},
 }
 
 
@@ -74,7 +75,7 @@ def settings_of(size: dict[str, int]) -> dict[str, dict[str, Any]]:
             "min_epoch_steps": 50,
             "plateau_patience": 8,
         },
-        "sampler": {"steps": 15, "refresh_cycles": 10, "chains": size["chains"]},
+        "sampler": {"steps": 15, "refresh_cycles": size["cycles"], "chains": size["chains"]},
         "em": {"rounds": size["rounds"]},
     }
 
@@ -82,14 +83,25 @@ def settings_of(size: dict[str, int]) -> dict[str, dict[str, Any]]:
 def main() -> None:
     folder, target, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     size = SIZES[name]
-    done = json.loads(target.read_text(encoding="utf-8"))["runs"] if target.exists() else []
+    document = {"sizes": {n: {**s, **settings_of(s)} for n, s in SIZES.items()}}
+    document |= {"runs": [], "precision": {}}
+    if target.exists():
+        document |= json.loads(target.read_text(encoding="utf-8"))
+    done = document["runs"]
     torch.set_num_threads(1)
     for survey in sys.argv[4:] or SURVEYS:
         truth = sample_table(
-            load_survey_folder(folder / survey).table, rows=size["rows"], columns=COLUMNS, seed=SEED
+            load_survey_folder(folder / survey).table,
+            rows=size["rows"],
+            columns=size["columns"],
+            seed=SEED,
         )
         hidden = hide_cells(truth, "mar", seed=SEED).mask
         seen = truth.with_states(truth.states.hide(hidden))
+        if f"{survey} {name}" not in document["precision"]:
+            effect = precision_effect(seen, settings_of(size))
+            document["precision"][f"{survey} {name}"] = effect
+            write_json(target, document)
         for factors in _combinations(truth):
             tag = {"survey": survey, "size": name, **factors}
             if any(tag.items() <= earlier.items() for earlier in done):
@@ -98,9 +110,38 @@ def main() -> None:
             rounds = run(truth, seen, hidden, settings_of(size), **factors)
             seconds = round(time.process_time() - started)
             done.append({**tag, "cpu_seconds": seconds, "rounds": rounds})
-            sizes = {n: {**s, "columns": COLUMNS, **settings_of(s)} for n, s in SIZES.items()}
-            write_json(target, {"sizes": sizes, "runs": done})
+            write_json(target, document)
             print(json.dumps({**tag, **summary(rounds)}), flush=True)
+
+
+def precision_effect(seen: CodedTable, changes: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Compare the E-step of the first round in bfloat16 and float32.
+
+    Returns
+    -------
+    dict
+        For the same weights and noise, the ``slope`` of bfloat16 imputations on float32 ones (above
+        1 would amplify) and the root mean square of their ``difference``; that of two E-steps in
+        float32 with different noise; in units of the answers' standard deviation.
+    """
+    model, data, completed, _ = start(blank_numbers(seen), changes)
+    targets = RoundTargets(
+        completed, model.standardizer.apply(completed, data.applicable), torch.tensor(1.0)
+    )
+    m_step(model, data, targets, 1, EventLog())
+
+    def imputed(key: int, precision: str) -> torch.Tensor:
+        drawn = model.standardizer.apply(
+            mean_of_chains(model, data, key, precision), data.applicable
+        )
+        return drawn[data.to_impute].double() / model.settings.noise.data_scale
+
+    single, half, other = imputed(0, "float32"), imputed(0, "bfloat16"), imputed(1, "float32")
+    return {
+        "slope": round(float((single @ half) / (single @ single)), 4),
+        "difference": _root_mean_square(half - single),
+        "difference_by_noise": _root_mean_square(other - single),
+    }
 
 
 def _combinations(truth: CodedTable) -> Iterator[dict[str, str]]:
@@ -125,13 +166,8 @@ def run(
 ) -> list[dict[str, Any]]:
     """Run the rounds, and describe the table after each."""
     plain = blank_numbers(seen) if skips == "blank" else plain_table(seen, SkipView.LEVEL)
-    settings = DiffPuter(settings=changes).settings
-    events, device = EventLog(), torch.device("cpu")
-    start = start_model(plain, settings, SEED, device, None, events)
-    model, order = start.model, _order(plain, start.table)
-    data = WorkingTable.build(start.table, model.codec, start.keys, device, start.held_out)
-    completed = initial_state(model, data).completed
-    model.standardizer = Standardizer.fit(completed, data.visible, settings.noise.data_scale)
+    model, data, completed, order = start(plain, changes)
+    events, settings = EventLog(), model.settings
     rounds: list[dict[str, Any]] = []
     last_change = None
     for number in range(1, settings.em.rounds + 1):
@@ -141,8 +177,7 @@ def run(
             torch.tensor(1.0),
         )
         try:
-            with _precision(precision):
-                training = m_step(model, data, targets, number, events)
+            training = m_step(model, data, targets, number, events)
         except TabSODAError as error:
             rounds.append({"round": number, "error": str(error)})
             break
@@ -163,6 +198,19 @@ def run(
     return rounds
 
 
+def start(
+    plain: CodedTable, changes: dict[str, dict[str, Any]]
+) -> tuple[Model, WorkingTable, torch.Tensor, NDArray[np.int64]]:
+    """Return an untrained model, its table, the filled encoded table, and the order of rows."""
+    settings, device = DiffPuter(settings=changes).settings, torch.device("cpu")
+    begun = start_model(plain, settings, SEED, device, None, EventLog())
+    model = begun.model
+    data = WorkingTable.build(begun.table, model.codec, begun.keys, device, begun.held_out)
+    completed = initial_state(model, data).completed
+    model.standardizer = Standardizer.fit(completed, data.visible, settings.noise.data_scale)
+    return model, data, completed, _order(plain, begun.table)
+
+
 def blank_numbers(seen: CodedTable) -> CodedTable:
     """Show skips as levels, but a skipped number as a blank with a flag."""
     shown = plain_table(seen, SkipView.LEVEL)
@@ -180,14 +228,6 @@ def _order(plain: CodedTable, ordered: CodedTable) -> NDArray[np.int64]:
     order, _ = canonical_order(plain)
     np.testing.assert_array_equal(plain.values[order], ordered.values)
     return order
-
-
-@contextlib.contextmanager
-def _precision(precision: str) -> Iterator[None]:
-    # One context holds many steps, so rounded weights must not be cached.
-    enabled = precision == "bfloat16"
-    with torch.autocast("cpu", torch.bfloat16, enabled=enabled, cache_enabled=False):
-        yield
 
 
 def mean_of_chains(model: Model, data: WorkingTable, key: int, precision: str) -> torch.Tensor:

@@ -163,7 +163,7 @@ def test_time_and_memory_are_limited(task, found, sav, tmp_path, monkeypatch):
         program = runpy.run_path({reader_program.__file__!r})
         def hostile(path):
             {task}
-        program["answer"].__globals__["read_statistics_file"] = hostile
+        program["_TASKS"]["statistics"] = hostile
         program["main"]()
         """,
     )
@@ -187,7 +187,7 @@ def test_what_libraries_print_is_not_part_of_the_answer(sav, tmp_path, monkeypat
             os.write(1, b"noise" * 100)
             os.write(2, b"noise" * 100_000)
             return original(path)
-        program["answer"].__globals__["read_statistics_file"] = noisy
+        program["_TASKS"]["statistics"] = noisy
         program["main"]()
         """,
     )

@@ -15,6 +15,7 @@ from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import columns, paragraph, short_name
 from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.errors import InputError
 from tabsoda.event_texts import detail
 from tabsoda.events import EventLog
 

@@ -1,8 +1,8 @@
 """Reads files in a process of its own, so that a crash of a reader is an error message.
 
-The libraries that read SPSS, Stata and SAS files are written in C and those for Parquet and Excel in Rust. On
-damaged or hostile files they may crash, take all memory or never return. The process has limits on
-time everywhere, and on memory where the system enforces such limits (Linux).
+The libraries that read SPSS, Stata and SAS files are written in C and those for Parquet and Excel
+in Rust. On damaged or hostile files they may crash, take all memory or never return. The process
+has limits on time everywhere, and on memory where the system enforces such limits (Linux).
 """
 
 from __future__ import annotations
