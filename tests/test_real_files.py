@@ -195,10 +195,11 @@ def test_errors_on_held_out_files_are_counted_and_not_named(benchmark):
     result = {"kinds": {"right": 1, "of": 2, "wrong": {"q": "nominal"}}, "columns": 5}
     kept = benchmark["run"].without_details(result)
     assert kept == {"kinds": {"right": 1, "of": 2}, "columns": 5}
-    text = (FOLDER / "results_before.json").read_text(encoding="utf-8")
-    for judgement in benchmark["judgement"].load_all():
-        entry = json.loads(text)[judgement.name]
-        assert ("wrong" in entry.get("kinds", {})) <= (judgement.facts["set"] == "dev")
+    for file in ("results.json", "results_before.json"):
+        entries = json.loads((FOLDER / file).read_text(encoding="utf-8"))
+        for judgement in benchmark["judgement"].load_all():
+            kinds = entries.get(judgement.name, {}).get("kinds", {})
+            assert ("wrong" in kinds) <= (judgement.facts["set"] == "dev")
 
 
 def test_without_files_it_says_what_to_do(benchmark, tmp_path, capsys):
