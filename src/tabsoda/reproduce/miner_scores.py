@@ -17,6 +17,7 @@ from tabsoda.progress import Progress
 from tabsoda.reading.raw import RawTable
 from tabsoda.reproduce.sources import Source
 from tabsoda.skips.miner import SCREENS, SkipMiner
+from tabsoda.skips.rules import count_conditions
 from tabsoda.skips.settings import MinerSettings
 from tabsoda.table import CodedTable
 
@@ -80,7 +81,7 @@ def _score(table: CodedTable, screen: str, preset: str) -> dict[str, Any]:
         "variables": table.shape[1],
         "screen": screen,
         "mined": len(mined.targets),
-        "rules": len({frozenset(map(frozenset, rule.any_of)) for rule in mined.rules}),
+        "rules": count_conditions(mined.rules),
         "rules_by_target": len(mined.rules),
         "all_cells": metrics["all_cells"],
     }

@@ -36,6 +36,7 @@ _RELEASED: dict[str, dict[str, Any]] = {
         "calibration_steps": 0,
         "pseudo_missing": (1.0,),
         "warm_start": False,
+        "precision": "float32",
     },
     "sampler": {
         "steps": 50,
