@@ -96,6 +96,7 @@ def tables(result) -> list[pl.DataFrame]:
     return [*result, result.point("mode"), result.point("median")]
 
 
+@pytest.mark.slow
 def test_without_edits_the_draws_violate_them() -> None:
     plain = make_imputer().set_params(description=Schema(QUESTIONS)).fit(make_frame())
     assert sum(violations(table) for table in plain.impute(make_frame(), m=4)) > 15
@@ -165,6 +166,7 @@ def test_other_frames_and_files_get_derived_variables_as_well(tmp_path: Path) ->
     assert list(from_file.impute(frame, m=1).complete(1).columns) == names
 
 
+@pytest.mark.slow
 def test_the_engine_of_the_paper_satisfies_edits_too() -> None:
     tiny = {
         "backbone": {"width": 16},
@@ -225,6 +227,7 @@ def test_what_no_value_satisfies_is_counted_and_left_as_the_user_says(policy: st
     assert table["ADULTS"].head(5).to_list() == [3.0] * 5
 
 
+@pytest.mark.slow
 def test_a_derived_variable_that_cannot_be_computed_stays_missing() -> None:
     columns = tuple(Column(name, NUMBER) for name in ("A", "B", "EMPTY"))
     formulas = ("RATIO = A / B", "WITH_EMPTY = A + EMPTY")
@@ -247,6 +250,7 @@ def test_a_derived_variable_that_cannot_be_computed_stays_missing() -> None:
     assert not result.skipped_in(1).any()
 
 
+@pytest.mark.slow
 def test_observed_violations_are_counted_and_not_changed() -> None:
     frame = make_frame().with_columns(
         pl.when(pl.int_range(pl.len()) < 3).then(pl.lit(99.0)).otherwise("FIRST").alias("FIRST"),
