@@ -224,11 +224,17 @@ def test_outputs_that_end_early(line, code, tmp_path):
 
 def test_an_export_that_was_killed_while_moving_is_repeated(run, tmp_path):
     from tabsoda import load_result
-    from tabsoda.exchange.exporting import RECORD, export
+    from tabsoda.exchange.exporting import RECORD, check_target, export
 
     result = load_result(run[0] / "named" / "deep" / "out")
     whole = {path.name: path.read_bytes() for path in export(result, "csv", tmp_path / "whole")}
     (tmp_path / "half").mkdir()
+    ended = subprocess.run(["sh", "-c", "echo $$"], text=True, capture_output=True).stdout.strip()
+    # Killed while it wrote the record that says so.
+    prefix = temporary_prefix(tmp_path / "half" / RECORD).replace(str(os.getpid()), ended)
+    (tmp_path / "half" / f"{prefix}x.json").write_text("{")
+    check_target(tmp_path / "half", force=False)
+    assert list((tmp_path / "half").iterdir()) == []
     (tmp_path / "half" / RECORD).write_text(json.dumps({"unfinished": True}))
     (tmp_path / "half" / "imputations.csv").write_text("old")
     export(result, "csv", tmp_path / "half")

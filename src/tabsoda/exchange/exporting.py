@@ -102,6 +102,7 @@ def check_target(folder: Path, *, force: bool) -> None:
     Also removes temporary files that a killed export to this folder left.
     """
     remove_abandoned(existing_parent(folder) / folder.name)
+    remove_abandoned(folder / RECORD)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"The output '{folder}' is a file", expected="a folder")
     home = existing_parent(folder)
