@@ -71,7 +71,8 @@ def run(tmp_path_factory):
         [sys.executable, "-c", RUN, str(place)],
         capture_output=True,
         text=True,
-        env=os.environ
+        # PyTorch, if loaded by another test, sets the folder of its cache for child processes too.
+        env={k: v for k, v in os.environ.items() if not k.startswith("TORCHINDUCTOR")}
         | {
             "HOME": str(place / "elsewhere"),
             "TMPDIR": str(place / "temporary"),

@@ -69,14 +69,15 @@ def test_keep_imputes_every_missing_cell_as_the_engine_does_alone(survey, impute
         device="cpu",
     ).fit(survey.to_frame())
     kept = keeper.impute(survey.to_frame(), m=2)
-    plain = keeper.engine_.impute(kept.table, 2)
+    seen = keeper.as_modelled(kept.survey).table
+    plain = keeper.engine_.impute(seen, 2)
     assert np.array_equal(kept.cells.draws, plain.draws)
     assert np.array_equal(kept.cells.mode, plain.mode)
     assert keeper.routes_ is None
     assert (kept.routing.policy, kept.routing.skipped) == ("keep", ())
     assert kept.routing.followers > 0
     # The policy has no part in what is learned.
-    again = imputer.engine_.impute(kept.table, 2)
+    again = imputer.engine_.impute(seen, 2)
     assert np.array_equal(again.draws, plain.draws)
 
 

@@ -141,7 +141,7 @@ def _count_terms(node: Any) -> int:
     --------
     >>> from patsy.parse_formula import parse_formula
     >>> [_count_terms(parse_formula(f"y ~ {text}")) for text in ("a + b", "a * b", "(a + b) ** 2")]
-    [3, 4, 5]
+    [3, 4, 4]
     """
     if node.type == "PYTHON_EXPR" or not node.args:
         return 1

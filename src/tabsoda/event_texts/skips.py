@@ -35,9 +35,7 @@ SKIPS: dict[str, EventText] = {
         "[, {redundant} as redundant][, {false_positives} by the false-positive cap]"
         "[, {false_negatives} by the false-negative cap]",
     ),
-    "duplicate_rules_collapsed": EventText(
-        "skips", "duplicate rules merged", "{rules:rule/rules}, screen {screen}"
-    ),
+    "duplicate_rules_collapsed": EventText("skips", "duplicate rules merged", "{rules:rule/rules}"),
     "other_gates_fit_as_well": EventText(
         "skips", "other gates fit as well", "{chosen} chosen rather than {others}"
     ),
@@ -54,7 +52,7 @@ SKIPS: dict[str, EventText] = {
     "known_skips_kept": EventText(
         "skips", "skips known from codes kept", "{cells:cell/cells} that no rule explains"
     ),
-    "rules_mined": EventText("skips", "rules mined", "{rules:rule/rules}"),
+    "rules_mined": EventText("skips", "rules mined", "{rules:rule/rules}, screen {screen}"),
     "skips_taken_from_rules": EventText(
         "skips", "skips taken from rules", "{cells:cell/cells} by {rules:rule/rules}"
     ),
