@@ -22,8 +22,8 @@ from tabsoda.settings_base import SettingGroup, setting
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 
 _DATA_SCALE = 1.0
-# The network is told the time as the noise level of a schedule with this fixed exponent.
-_TOLD_EXPONENT = 7.0
+# The network gets the time as the noise level of a schedule with this fixed exponent.
+_TIME_EXPONENT = 7.0
 # S_churn of the sampler.
 _CHURN = 1.0
 # Temperature of the relaxed masks, through which the mask schedule is learned.
@@ -408,8 +408,8 @@ class Network(nn.Module):
             tokens = (1 - whole) * tokens + whole * hidden
         flat = self.before(tokens).flatten(1)
         schedule = self.number_schedule
-        told = power_mean(time[:, 0], _TOLD_EXPONENT, schedule.low, schedule.high).log() / 4
+        shown_time = power_mean(time[:, 0], _TIME_EXPONENT, schedule.low, schedule.high).log() / 4
         masks = torch.zeros_like(flat, dtype=torch.bool)
-        mixed = self.row(flat, told, masks, masks)
+        mixed = self.row(flat, shown_time, masks, masks)
         predicted, logits = self.read_out(self.after(mixed.unflatten(1, (-1, self.width))))
         return scalings.residual * noisy.numbers + scalings.output * predicted, logits
