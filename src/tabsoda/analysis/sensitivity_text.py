@@ -45,7 +45,7 @@ def sensitivity_text(found: Sensitivity, width: int = 80) -> str:
         name = f"Shift {number}" if len(found.planned) > 1 else "Shift"
         lines += textwrap.wrap(f"{name}: {_described(plan)}", width, subsequent_indent="  ")
     lines += _table(found)
-    for tip in tipping_sentences(found):
+    for tip in [*tipping_sentences(found), *_moved_back_sentences(found)]:
         lines += textwrap.wrap(tip, width, subsequent_indent="  ")
     lines += note_lines(found.notes, width)
     lines += ["", "For the paper:", *textwrap.wrap(paper_sentence(found), width)]
@@ -63,7 +63,8 @@ def paper_sentence(found: Sensitivity) -> str:
     )
     tried = ", and ".join(_tried(plan) for plan in found.planned)
     second = f"We shifted {tried}, and pooled again."
-    return " ".join([first, second, *tipping_sentences(found, in_paper=True)])
+    last = [*_moved_back_sentences(found), *tipping_sentences(found, in_paper=True)]
+    return " ".join([first, second, *last])
 
 
 def tipping_sentences(found: Sensitivity, *, in_paper: bool = False) -> list[str]:
@@ -80,6 +81,23 @@ def tipping_sentences(found: Sensitivity, *, in_paper: bool = False) -> list[str
         for tip in tips:
             sentences.append(f"{start}{_tip_text(found, tip, in_paper)}")
     return [sentence[0].upper() + sentence[1:] for sentence in sentences]
+
+
+def _moved_back_sentences(found: Sensitivity) -> list[str]:
+    """Say how many shifted answers were moved back by edits; nothing if none was."""
+    most = max(found.points, key=lambda point: point.moved_back)
+    if not most.n_moved_back:
+        return []
+    deltas = " and ".join(map(delta_text, most.deltas))
+    return [
+        f"To satisfy the edits of the survey, up to {_share_text(most)} of the shifted answers"
+        f" (at a shift of {deltas}) were moved back, so these shifts are smaller than stated."
+    ]
+
+
+def _share_text(point: SensitivityPoint) -> str:
+    share = 100 * point.moved_back
+    return "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
 
 
 def value_text(found: Sensitivity, value: float) -> str:
@@ -134,12 +152,15 @@ def _name(found: Sensitivity) -> str:
     return f"the {'coefficient' if found.kind == 'estimate' else found.kind} of {found.term}"
 
 
-def _table(found: Sensitivity) -> list[str]:
+def table_rows(found: Sensitivity) -> list[list[str]]:
+    """Return the table as texts, its head first."""
     heads = [f"shift {k}" for k in range(1, len(found.planned) + 1)]
     heads = ["shift"] if len(heads) == 1 else heads
     value = found.kind if found.is_ratio else "estimate"
     has_p = found.null == 0 and (found.kind == "estimate" or found.is_ratio)
-    rows = [[*heads, value, f"{found.level * 100:g} % interval", *["p"] * has_p, "finding"]]
+    edited = any(point.n_moved_back for point in found.points)
+    columns = [value, f"{found.level * 100:g} % interval", *["p"] * has_p, "finding"]
+    rows = [[*heads, *columns, *["moved back"] * edited]]
     for point in found.points:
         rows.append(
             [
@@ -148,8 +169,14 @@ def _table(found: Sensitivity) -> list[str]:
                 _interval(found, point),
                 *[probability_text(point.p_value)] * has_p,
                 _finding(found, point.finding),
+                *[_share_text(point)] * edited,
             ]
         )
+    return rows
+
+
+def _table(found: Sensitivity) -> list[str]:
+    rows = table_rows(found)
     sizes = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return [
         "  ".join(cell.rjust(size) for cell, size in zip(row, sizes, strict=True)) for row in rows
