@@ -19,8 +19,8 @@ from __future__ import annotations
 import html
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -128,6 +128,8 @@ class Sensitivity:
         In increasing order of the shifts.
     tipping : tuple of TippingPoint
     notes, warnings : tuple of str
+    formula : str
+        Empty if the estimate is not that of a model.
     """
 
     term: str
@@ -140,6 +142,7 @@ class Sensitivity:
     tipping: tuple[TippingPoint, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    formula: str = ""
 
     @property
     def is_ratio(self) -> bool:
@@ -183,6 +186,7 @@ class Sensitivity:
             return float(value) if np.isfinite(value) else None
 
         return {
+            "formula": self.formula,
             "term": self.term,
             "kind": self.kind,
             "null": self.null,
@@ -190,7 +194,7 @@ class Sensitivity:
             "shifts": [
                 {
                     "shift": str(plan.shift),
-                    "unit": plan.shift.unit,
+                    **asdict(plan.shift),
                     "imputed_answers": plan.n_cells,
                     "standard_deviation": plan.size,
                 }
@@ -224,6 +228,24 @@ class Sensitivity:
             "warnings": list(self.warnings),
         }
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Sensitivity:
+        """Read what :meth:`to_dict` returned; its shifts cannot be applied again."""
+        points = tuple(_read_point(one) for one in content["points"])
+        return cls(
+            content["term"],
+            content["kind"],
+            content["null"],
+            content["level"],
+            tuple(PlannedShift.from_dict(one) for one in content["shifts"]),
+            next(point for point in points if not any(point.deltas)),
+            points,
+            tuple(_read_tip(one) for one in content["tipping_points"]),
+            tuple(content["notes"]),
+            tuple(content["warnings"]),
+            content["formula"],
+        )
+
     def __str__(self) -> str:
         from tabsoda.analysis.sensitivity_text import sensitivity_text
 
@@ -231,6 +253,24 @@ class Sensitivity:
 
     def _repr_html_(self) -> str:
         return f"{self.picture()}<pre>{html.escape(str(self))}</pre>"
+
+
+def _read_point(content: Mapping[str, Any]) -> SensitivityPoint:
+    names = ("estimate", "std_error", "low", "high", "p_value")
+    return SensitivityPoint(
+        deltas=tuple(content["deltas"]),
+        finding=content["finding"],
+        # Counts that a report withholds are None.
+        n_shifted=content["shifted"] or 0,
+        n_moved_back=content["moved_back"] or 0,
+        **{name: np.nan if content[name] is None else content[name] for name in names},
+    )
+
+
+def _read_tip(content: Mapping[str, Any]) -> TippingPoint:
+    inner, outer = sorted(content["between"], key=abs)
+    others = tuple(content["other_shifts"])
+    return TippingPoint(content["delta"], inner, outer, others, content["finding"])
 
 
 def sensitivity(
@@ -342,6 +382,7 @@ def sensitivity(
         tipping,
         (*run.first.notes, *notes),
         (*run.first.warnings, *unused),
+        estimate if isinstance(estimate, str) else "",
     )
 
 

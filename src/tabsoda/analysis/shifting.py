@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError
 from tabsoda.followers import find_followers
 from tabsoda.schema.codes import CodeBook
-from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.states.cell_states import REASONS, reason_code
 
 if TYPE_CHECKING:
@@ -64,6 +64,15 @@ class PlannedShift:
     n_cells: int
     size: float | None
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> PlannedShift:
+        """Read a shift of :meth:`Sensitivity.to_dict`, for texts and pictures."""
+        given = {one.name: content[one.name] for one in fields(Shift)}
+        given["questions"] = tuple(given["questions"])
+        given["reasons"] = tuple(map(Reason, given["reasons"]))
+        n_cells = content["imputed_answers"] or 0
+        return cls(Shift(**given), (), False, n_cells, content["standard_deviation"])
 
 
 def plan_shift(
