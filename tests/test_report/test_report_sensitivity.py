@@ -101,6 +101,7 @@ def test_the_report_shows_table_picture_and_paragraph(folder, result, capsys):
     assert images(page) == [found.picture()]
     assert '<a href="#sensitivity">Sensitivity</a>' in page
     assert "<h3>Mean of income</h3>" in page
+    assert '<p class="facts">Shift: income, in units</p>' in page
 
 
 def test_small_counts_are_withheld(result):

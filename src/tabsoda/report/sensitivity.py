@@ -11,7 +11,8 @@ from markupsafe import Markup
 
 from tabsoda._internal.svg import element
 from tabsoda.analysis.sensitivity_analysis import Sensitivity
-from tabsoda.analysis.sensitivity_text import estimate_name, paper_sentence, table_rows
+from tabsoda.analysis.sensitivity_text import estimate_name, paper_sentence, shift_axis, table_rows
+from tabsoda.analysis.text import printable
 from tabsoda.report.suppression import withhold_alone, withhold_in_text
 
 
@@ -27,22 +28,23 @@ def describe_analyses(found: Iterable[Sensitivity], suppress_below: int) -> list
     Returns
     -------
     list of dict
-        As :meth:`Sensitivity.to_dict` returns, with ``title`` and ``table``, whose rows are texts,
-        the head first.
+        As :meth:`Sensitivity.to_dict` returns, with ``title``, a ``text`` for each shift, and
+        ``table``, whose rows are texts, the head first.
     """
     return [_described(one, suppress_below) for one in found]
 
 
 def _described(found: Sensitivity, below: int) -> dict[str, Any]:
     content = found.to_dict()
-    for shift in content["shifts"]:
+    for plan, shift in zip(found.planned, content["shifts"], strict=True):
+        shift["text"] = f"{plan.shift}, in {shift_axis(plan)}"
         shift["imputed_answers"] = withhold_alone(shift["imputed_answers"], below)
     for point in content["points"]:
         for name in ("shifted", "moved_back"):
             point[name] = withhold_alone(point[name], below)
     for name in ("notes", "warnings"):
         content[name] = [withhold_in_text(text, below) for text in content[name]]
-    title = estimate_name(found)
+    title = printable(estimate_name(found))
     return content | {
         "title": title[0].upper() + title[1:],
         "table": table_rows(found, below),
