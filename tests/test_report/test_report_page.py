@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tabsoda.analysis import pooled_mean, sensitivity
 from tabsoda.datasets import make_survey
 from tabsoda.reading import read_survey
 from tabsoda.report.page import render_page
@@ -23,7 +24,11 @@ from tabsoda.table import CodedTable
 @pytest.fixture(scope="module")
 def page(hostile, hostile_rules, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    summary = summarise_result(hostile, strata=["=cmd()"])
+    found = sensitivity(hostile, lambda result: pooled_mean(result, "age"), "age=-1..1:1")
+    found = replace(
+        found, term=f"{hostile.table.names[0]}{hostile.table.columns[0].label}\u202e\x01"
+    )
+    summary = summarise_result(hostile, strata=["=cmd()"], sensitivity=[found])
     summary["routing"] = describe_rules(hostile_rules)
     write_summary(summary, path)
     return path
@@ -36,7 +41,9 @@ def test_nothing_of_the_survey_is_markup(page, hostile):
     assert "<b>bold" not in text
     assert "{{ 7 * 7 }}" in text
     assert "\u202e" not in text
-    assert not re.search(r'(src|href)="(?!#|data:image/png)', text)
+    assert not re.search(
+        r'(src|href)="(?!#|data:image/(png|svg\+xml);base64,[A-Za-z0-9+/=]+")', text
+    )
     assert "default-src &#39;none&#39;" in text
     summary = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
     assert summary["variables"][0]["name"] == hostile.table.columns[0].name
@@ -47,6 +54,8 @@ def test_a_browser_runs_no_label_and_asks_nobody(page, browser):
     assert browser.title == "Imputation report"
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+    # The picture is well-formed, whatever its labels contain.
+    assert browser.execute_script("return document.querySelector('.analysis img').naturalWidth")
     labels = browser.execute_script(
         "return [...document.querySelectorAll('.variable .label')].map((e) => e.textContent)"
     )

@@ -19,14 +19,16 @@ from __future__ import annotations
 import html
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tabsoda.analysis.models import pooled_model
 from tabsoda.analysis.pooled import RATIOS, PooledEstimates
+from tabsoda.analysis.shifted_edits import EditedShift, edits_of, keep_edits
 from tabsoda.analysis.shifting import PlannedShift, find_gates, plan_shift, shifted_result
 from tabsoda.analysis.shifts import Shift
 from tabsoda.errors import InputError, InteractionWarning
@@ -35,6 +37,7 @@ from tabsoda.progress import Progress
 if TYPE_CHECKING:
     import polars as pl
 
+    from tabsoda.edits.edit_set import EditSet
     from tabsoda.results.imputations import Imputations
     from tabsoda.skips.rule_set import RuleSet
 
@@ -60,6 +63,9 @@ class SensitivityPoint:
         On the scale of the model: for odds ratios, logarithms.
     finding : {"above", "below", "includes"}
         Where the interval lies, compared with the null value.
+    n_shifted, n_moved_back : int
+        Answers that were shifted, and those of them that were moved back, at least partly, to
+        satisfy the edits of the description; summed over the draws.
     """
 
     deltas: tuple[float, ...]
@@ -69,6 +75,13 @@ class SensitivityPoint:
     high: float
     p_value: float
     finding: Finding
+    n_shifted: int = 0
+    n_moved_back: int = 0
+
+    @property
+    def moved_back(self) -> float:
+        """The share of the shifted answers that were moved back."""
+        return self.n_moved_back / self.n_shifted if self.n_shifted else 0.0
 
 
 @dataclass(frozen=True)
@@ -115,6 +128,8 @@ class Sensitivity:
         In increasing order of the shifts.
     tipping : tuple of TippingPoint
     notes, warnings : tuple of str
+    formula : str
+        Empty if the estimate is not that of a model.
     """
 
     term: str
@@ -127,6 +142,7 @@ class Sensitivity:
     tipping: tuple[TippingPoint, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    formula: str = ""
 
     @property
     def is_ratio(self) -> bool:
@@ -148,7 +164,7 @@ class Sensitivity:
 
         names = [str(plan.shift) for plan in self.planned]
         shifts = {name: [p.deltas[k] for p in self.points] for k, name in enumerate(names)}
-        kept = ("estimate", "std_error", "low", "high", "p_value", "finding")
+        kept = ("estimate", "std_error", "low", "high", "p_value", "finding", "moved_back")
         return pl.DataFrame(shifts | {one: [getattr(p, one) for p in self.points] for one in kept})
 
     def sentence(self) -> str:
@@ -170,6 +186,7 @@ class Sensitivity:
             return float(value) if np.isfinite(value) else None
 
         return {
+            "formula": self.formula,
             "term": self.term,
             "kind": self.kind,
             "null": self.null,
@@ -177,7 +194,7 @@ class Sensitivity:
             "shifts": [
                 {
                     "shift": str(plan.shift),
-                    "unit": plan.shift.unit,
+                    **asdict(plan.shift),
                     "imputed_answers": plan.n_cells,
                     "standard_deviation": plan.size,
                 }
@@ -192,6 +209,8 @@ class Sensitivity:
                     "high": number(point.high),
                     "p_value": number(point.p_value),
                     "finding": point.finding,
+                    "shifted": point.n_shifted,
+                    "moved_back": point.n_moved_back,
                 }
                 for point in self.points
             ],
@@ -209,6 +228,24 @@ class Sensitivity:
             "warnings": list(self.warnings),
         }
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Sensitivity:
+        """Read what :meth:`to_dict` returned; its shifts cannot be applied again."""
+        points = tuple(_read_point(one) for one in content["points"])
+        return cls(
+            content["term"],
+            content["kind"],
+            content["null"],
+            content["level"],
+            tuple(PlannedShift.from_dict(one) for one in content["shifts"]),
+            next(point for point in points if not any(point.deltas)),
+            points,
+            tuple(_read_tip(one) for one in content["tipping_points"]),
+            tuple(content["notes"]),
+            tuple(content["warnings"]),
+            content["formula"],
+        )
+
     def __str__(self) -> str:
         from tabsoda.analysis.sensitivity_text import sensitivity_text
 
@@ -216,6 +253,24 @@ class Sensitivity:
 
     def _repr_html_(self) -> str:
         return f"{self.picture()}<pre>{html.escape(str(self))}</pre>"
+
+
+def _read_point(content: Mapping[str, Any]) -> SensitivityPoint:
+    names = ("estimate", "std_error", "low", "high", "p_value")
+    return SensitivityPoint(
+        deltas=tuple(content["deltas"]),
+        finding=content["finding"],
+        # Counts that a report withholds are None.
+        n_shifted=content["shifted"] or 0,
+        n_moved_back=content["moved_back"] or 0,
+        **{name: np.nan if content[name] is None else content[name] for name in names},
+    )
+
+
+def _read_tip(content: Mapping[str, Any]) -> TippingPoint:
+    inner, outer = sorted(content["between"], key=abs)
+    others = tuple(content["other_shifts"])
+    return TippingPoint(content["delta"], inner, outer, others, content["finding"])
 
 
 def sensitivity(
@@ -286,9 +341,9 @@ def sensitivity(
     wanted = [one if isinstance(one, Shift) else Shift.parse(one) for one in given]
     if not wanted:
         raise InputError("There is no shift", expected="a shift such as INCOME=-1..1")
-    gates = find_gates(result, rules)
+    gates, edits = find_gates(result, rules), edits_of(result)
     planned = tuple(
-        plan_shift(result, shift, seed=seed, within_range=within_range, gates=gates)
+        plan_shift(result, shift, seed=seed, within_range=within_range, gates=gates, edits=edits)
         for shift in wanted
     )
     null = float(null)
@@ -301,7 +356,8 @@ def sensitivity(
             expected=f"at most {_MOST_POINTS}",
             next_step="Give fewer shifts, or larger steps, such as INCOME=-1..1:0.5",
         )
-    run = _Run(result, estimate, options, planned, term, null, level, progress, n_points)
+    shifting = _Shifting(result, planned, gates, edits)
+    run = _Run(shifting, estimate, options, term, null, level, progress, n_points)
     reference = run.at((0.0,) * len(planned))
     points = tuple(sorted((run.at(d) for d in itertools.product(*grids)), key=lambda p: p.deltas))
     others = list(dict.fromkeys(point.deltas[1:] for point in points))
@@ -326,7 +382,22 @@ def sensitivity(
         tipping,
         (*run.first.notes, *notes),
         (*run.first.warnings, *unused),
+        estimate if isinstance(estimate, str) else "",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Shifting:
+    """Shifts of one result that keep its edits."""
+
+    result: Imputations
+    planned: tuple[PlannedShift, ...]
+    gates: NDArray[np.bool_]
+    edits: EditSet
+
+    def at(self, deltas: tuple[float, ...]) -> EditedShift:
+        shifted = shifted_result(self.result, self.planned, deltas)
+        return keep_edits(self.edits, self.result, shifted, self.gates)
 
 
 class _Run:
@@ -334,21 +405,20 @@ class _Run:
 
     def __init__(
         self,
-        result: Imputations,
+        shifting: _Shifting,
         estimate: str | Callable[[Imputations], PooledEstimates],
         options: dict[str, Any],
-        planned: tuple[PlannedShift, ...],
         term: str | None,
         null: float,
         level: float,
         progress: Progress | None,
         n_points: int,
     ) -> None:
-        self.result, self.estimate, self.options = result, estimate, options
-        self.planned, self.null, self.level = planned, null, level
+        self.shifting, self.estimate, self.options = shifting, estimate, options
+        self.null, self.level = null, level
         self.progress, self.n_points = progress, n_points
         self.known: dict[tuple[float, ...], SensitivityPoint] = {}
-        self.first = self._pooled(result)
+        self.first = self._pooled(shifting.result)
         self.place = _place(self.first, term)
 
     def name(self) -> str:
@@ -361,15 +431,15 @@ class _Run:
             if self.progress is not None:
                 done = len(self.known)
                 self.progress(done, max(self.n_points, done + 1), f"shift {deltas[0]:g}")
-            shifted = shifted_result(self.result, self.planned, deltas)
-            pooled = self.first if not any(deltas) else self._pooled(shifted)
+            shifted = self.shifting.at(deltas)
+            pooled = self.first if not any(deltas) else self._pooled(shifted.result)
             if pooled.names != self.first.names:
                 raise InputError(
                     "The shifted answers give other terms",
                     found=", ".join(sorted(set(pooled.names) ^ set(self.first.names))[:4]),
                     next_step="Merge rare levels, or choose a smaller shift",
                 )
-            self.known[deltas] = self._point(deltas, pooled)
+            self.known[deltas] = self._point(deltas, pooled, shifted)
         return self.known[deltas]
 
     def _pooled(self, result: Imputations) -> PooledEstimates:
@@ -380,7 +450,9 @@ class _Run:
                 return pooled_model(result, self.estimate, **self.options)
             return self.estimate(result)
 
-    def _point(self, deltas: tuple[float, ...], pooled: PooledEstimates) -> SensitivityPoint:
+    def _point(
+        self, deltas: tuple[float, ...], pooled: PooledEstimates, shifted: EditedShift
+    ) -> SensitivityPoint:
         low, high = (float(end) for end in pooled.intervals(self.level)[self.place])
         finding: Finding = "includes"
         if low > self.null:
@@ -389,7 +461,8 @@ class _Run:
             finding = "below"
         numbers = (pooled.estimates, pooled.std_errors, pooled.p_values)
         estimate, error, p_value = (float(one[self.place]) for one in numbers)
-        return SensitivityPoint(deltas, estimate, error, low, high, p_value, finding)
+        counts = shifted.n_shifted, shifted.n_moved_back
+        return SensitivityPoint(deltas, estimate, error, low, high, p_value, finding, *counts)
 
 
 def _place(pooled: PooledEstimates, term: str | None) -> int:

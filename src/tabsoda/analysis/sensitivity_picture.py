@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from tabsoda._internal.svg import element, number, picture, polyline, scale
 from tabsoda.analysis.sensitivity_text import delta_text, shift_axis, value_text
+from tabsoda.analysis.text import printable
 
 if TYPE_CHECKING:
     from tabsoda.analysis.sensitivity_analysis import Sensitivity
@@ -76,7 +77,8 @@ def draw_sensitivity(found: Sensitivity) -> Markup:
     axis = f"shift of the imputed answers: {first.shift}, in {shift_axis(first)}"
     parts.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _BOTTOM + 40, _fitting(axis), "middle"))
     parts += _legend(found, curves)
-    title = f"{found.term} by shift of the imputed answers, with {found.level * 100:g} % intervals"
+    intervals = f"{found.level * 100:g} % intervals"
+    title = f"{printable(found.term)} by shift of the imputed answers, with {intervals}"
     drawn = picture(_WIDTH, _legend_height(curves), title, *parts)
     return Markup(str(drawn).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
 
@@ -125,6 +127,8 @@ def _ticks(low: float, high: float, n: int = 5) -> list[float]:
 
 
 def _fitting(text: str, most: int = 84) -> str:
+    # Control characters are not allowed in XML.
+    text = printable(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

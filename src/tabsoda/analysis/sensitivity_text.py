@@ -45,25 +45,26 @@ def sensitivity_text(found: Sensitivity, width: int = 80) -> str:
         name = f"Shift {number}" if len(found.planned) > 1 else "Shift"
         lines += textwrap.wrap(f"{name}: {_described(plan)}", width, subsequent_indent="  ")
     lines += _table(found)
-    for tip in tipping_sentences(found):
+    for tip in [*tipping_sentences(found), *_moved_back_sentences(found)]:
         lines += textwrap.wrap(tip, width, subsequent_indent="  ")
     lines += note_lines(found.notes, width)
     lines += ["", "For the paper:", *textwrap.wrap(paper_sentence(found), width)]
     return "\n".join(lines)
 
 
-def paper_sentence(found: Sensitivity) -> str:
-    """Return the result in words, for the paper."""
+def paper_sentence(found: Sensitivity, below: int = 0) -> str:
+    """Return the result in words, for the paper; counts from 1 to ``below`` - 1 are withheld."""
     start = found.reference
-    what = f"{_name(found)} was {value_text(found, start.estimate)}"
+    what = f"the {estimate_name(found)} was {value_text(found, start.estimate)}"
     interval = f"{found.level * 100:g} % interval {_interval(found, start)}"
     first = (
         f"Assuming that answers are missing at random given the observed answers, {what}"
         f" ({interval})."
     )
-    tried = ", and ".join(_tried(plan) for plan in found.planned)
+    tried = ", and ".join(_tried(plan, below) for plan in found.planned)
     second = f"We shifted {tried}, and pooled again."
-    return " ".join([first, second, *tipping_sentences(found, in_paper=True)])
+    last = [*_moved_back_sentences(found, below), *tipping_sentences(found, in_paper=True)]
+    return " ".join([first, second, *last])
 
 
 def tipping_sentences(found: Sensitivity, *, in_paper: bool = False) -> list[str]:
@@ -80,6 +81,28 @@ def tipping_sentences(found: Sensitivity, *, in_paper: bool = False) -> list[str
         for tip in tips:
             sentences.append(f"{start}{_tip_text(found, tip, in_paper)}")
     return [sentence[0].upper() + sentence[1:] for sentence in sentences]
+
+
+def _moved_back_sentences(found: Sensitivity, below: int = 0) -> list[str]:
+    """Say how many shifted answers were moved back by edits; nothing if none was."""
+    most = max(found.points, key=lambda point: point.moved_back)
+    if not most.n_moved_back:
+        return []
+    deltas = " and ".join(map(delta_text, most.deltas))
+    moved = f"up to {_share_text(most)} of the shifted answers (at a shift of {deltas})"
+    if most.n_moved_back < below:
+        moved = "some of the shifted answers"
+    return [
+        f"To satisfy the edits of the survey, {moved} were moved back, so these shifts are smaller"
+        " than stated."
+    ]
+
+
+def _share_text(point: SensitivityPoint, below: int = 0) -> str:
+    if 0 < point.n_moved_back < below:
+        return "–"
+    share = 100 * point.moved_back
+    return "<0.1 %" if 0 < share < 0.05 else f"{share:.1f} %"
 
 
 def value_text(found: Sensitivity, value: float) -> str:
@@ -110,10 +133,11 @@ def _described(plan: PlannedShift) -> str:
     return f"{plan.n_cells:,} imputed answers of {plan.shift}, in {shift_axis(plan)}"
 
 
-def _tried(plan: PlannedShift) -> str:
+def _tried(plan: PlannedShift, below: int) -> str:
     shift = plan.shift
+    count = f"fewer than {below}" if 0 < plan.n_cells < below else f"the {plan.n_cells:,}"
     unit = shift_axis(plan) if shift.unit != "sd" else _sd_of_observed(plan)
-    moved = f"the {plan.n_cells:,} imputed answers to {' and '.join(shift.questions)}"
+    moved = f"{count} imputed answers to {' and '.join(shift.questions)}"
     if shift.level is not None:
         moved += f" (level {shift.level})"
     if shift.reasons:
@@ -130,16 +154,20 @@ def _sd_of_observed(plan: PlannedShift) -> str:
     return f"standard deviations of the observed answers{size}"
 
 
-def _name(found: Sensitivity) -> str:
-    return f"the {'coefficient' if found.kind == 'estimate' else found.kind} of {found.term}"
+def estimate_name(found: Sensitivity) -> str:
+    """Return what the finding is about, such as "mean of INCOME"."""
+    return f"{'coefficient' if found.kind == 'estimate' else found.kind} of {found.term}"
 
 
-def _table(found: Sensitivity) -> list[str]:
+def table_rows(found: Sensitivity, below: int = 0) -> list[list[str]]:
+    """Return the table as texts, its head first; shares of fewer than ``below`` are withheld."""
     heads = [f"shift {k}" for k in range(1, len(found.planned) + 1)]
     heads = ["shift"] if len(heads) == 1 else heads
     value = found.kind if found.is_ratio else "estimate"
     has_p = found.null == 0 and (found.kind == "estimate" or found.is_ratio)
-    rows = [[*heads, value, f"{found.level * 100:g} % interval", *["p"] * has_p, "finding"]]
+    edited = any(point.n_moved_back for point in found.points)
+    columns = [value, f"{found.level * 100:g} % interval", *["p"] * has_p, "finding"]
+    rows = [[*heads, *columns, *["moved back"] * edited]]
     for point in found.points:
         rows.append(
             [
@@ -148,8 +176,14 @@ def _table(found: Sensitivity) -> list[str]:
                 _interval(found, point),
                 *[probability_text(point.p_value)] * has_p,
                 _finding(found, point.finding),
+                *[_share_text(point, below)] * edited,
             ]
         )
+    return rows
+
+
+def _table(found: Sensitivity) -> list[str]:
+    rows = table_rows(found)
     sizes = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return [
         "  ".join(cell.rjust(size) for cell, size in zip(row, sizes, strict=True)) for row in rows

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import keyed_uniforms, numpy_generator, row_keys
+from tabsoda.analysis.shifted_edits import edits_of
 from tabsoda.analysis.shifts import Shift, Unit
 from tabsoda.analysis.tilting import LevelProbabilities
 from tabsoda.analysis.variables import unknown_column, written_levels
@@ -18,10 +19,11 @@ from tabsoda.analysis.where import selected_rows
 from tabsoda.errors import InputError
 from tabsoda.followers import find_followers
 from tabsoda.schema.codes import CodeBook
-from tabsoda.schema.column import Column, ColumnKind
+from tabsoda.schema.column import Column, ColumnKind, Reason
 from tabsoda.states.cell_states import REASONS, reason_code
 
 if TYPE_CHECKING:
+    from tabsoda.edits.edit_set import EditSet
     from tabsoda.results.imputations import Imputations
     from tabsoda.skips.rule_set import RuleSet
 
@@ -63,6 +65,15 @@ class PlannedShift:
     size: float | None
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> PlannedShift:
+        """Read a shift of :meth:`Sensitivity.to_dict`, for texts and pictures."""
+        given = {one.name: content[one.name] for one in fields(Shift)}
+        given["questions"] = tuple(given["questions"])
+        given["reasons"] = tuple(map(Reason, given["reasons"]))
+        n_cells = content["imputed_answers"] or 0
+        return cls(Shift(**given), (), False, n_cells, content["standard_deviation"])
+
 
 def plan_shift(
     result: Imputations,
@@ -71,6 +82,7 @@ def plan_shift(
     seed: int = 0,
     within_range: bool = False,
     gates: Mask | None = None,
+    edits: EditSet | None = None,
 ) -> PlannedShift:
     """Find the answers that a shift moves, or raise if it cannot be applied.
 
@@ -84,8 +96,11 @@ def plan_shift(
         Keep shifted numbers within the range of the observed ones.
     gates : ndarray of bool, shape (n_columns,), optional
         See :func:`find_gates`.
+    edits : EditSet, optional
+        See :func:`~tabsoda.analysis.shifted_edits.edits_of`.
     """
     gates = find_gates(result) if gates is None else gates
+    edits = edits_of(result) if edits is None else edits
     keys = row_keys(result.table.values, result.table.states.states)
     moves: list[Move] = []
     sizes: list[float] = []
@@ -97,6 +112,7 @@ def plan_shift(
             raise unknown_column(name, result.table.names, "a shift")
         position = result.table.names.index(name)
         column = result.table.columns[position]
+        _refuse_derived(edits, name)
         unit = _checked_unit(column, shift, bool(gates[position]))
         units.add(unit)
         one = replace(shift, unit=unit)
@@ -106,7 +122,8 @@ def plan_shift(
             move, sd = _number_move(result, position, cells, member, one, within_range)
             sizes.append(sd)
             if not within_range:
-                notes += _notes_on_range(result, position, cells, member, one, sd)
+                note_end = ", before edits" if name in edits.involved else ""
+                notes += _notes_on_range(result, position, cells, member, one, sd, note_end)
         else:
             randomness = _Randomness(result, seed, keys, cells, name)
             move = _level_move(column, cells, member, one, randomness, bool(gates[position]))
@@ -133,6 +150,8 @@ def shifted_result(
     result: Imputations, planned: Sequence[PlannedShift], deltas: Sequence[float]
 ) -> Imputations:
     """Return a result whose imputed answers are shifted; its point estimates are not.
+
+    Edits may be violated; see :func:`~tabsoda.analysis.shifted_edits.keep_edits`.
 
     Examples
     --------
@@ -177,6 +196,16 @@ def find_gates(result: Imputations, rules: RuleSet | None = None) -> Mask:
     # Skips may also come from a mask or from codes, without a rule.
     followers = find_followers(table) | find_followers(table, known_only=True)
     return followers.any(axis=1) | np.isin(table.names, list(named))
+
+
+def _refuse_derived(edits: EditSet, name: str) -> None:
+    if name in edits.derived:
+        raise InputError(
+            "is computed from other questions, so it cannot be shifted on its own",
+            column=name,
+            found=next(one.title for one in edits.constraints if one.target == name),
+            next_step=f"Shift {' or '.join(sorted(edits.derived[name].parts))} instead",
+        )
 
 
 def _checked_unit(column: Column, shift: Shift, is_gate: bool) -> Unit:
@@ -287,6 +316,7 @@ def _notes_on_range(
     member: Mask,
     shift: Shift,
     size: float,
+    end: str,
 ) -> list[str]:
     """Say how many shifted numbers are outside the range of the observed ones, at both ends."""
     states, name = result.table.states, result.table.names[position]
@@ -300,7 +330,7 @@ def _notes_on_range(
         if share > 0:
             notes.append(
                 f"Shifted by {delta:+g}, {100 * share:.1f} % of these answers to {name} are outside"
-                f" the range of the observed ones, {observed.min():g} to {observed.max():g}."
+                f" the range of the observed ones, {observed.min():g} to {observed.max():g}{end}."
             )
     return notes
 

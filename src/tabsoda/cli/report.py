@@ -45,6 +45,7 @@ def report(
     force
         Overwrite the file named by -o.
     """
+    from tabsoda.analysis.saved_sensitivity import load_analyses
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.report.report import PAGE, SUMMARY, check_page, write_report
     from tabsoda.results.result_folder import load_manifest, load_result
@@ -60,6 +61,7 @@ def report(
         # A result that was loaded and saved again has no model.
         model = result_folder / "model"
         imputer = TabSODAImputer.load(model) if model.is_dir() else None
+        analyses = load_analyses(result_folder)
     page = page or result_folder / PAGE
     with progress("Reporting") as update:
         summary = write_report(
@@ -69,6 +71,7 @@ def report(
             imputer=imputer,
             strata=strata,
             suppress_below=suppress_below,
+            sensitivity=analyses,
             progress=update,
         )
     if as_json:

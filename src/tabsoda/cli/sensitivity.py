@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -14,6 +16,9 @@ from tabsoda.cli.design_options import DesignOptions
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
+
+if TYPE_CHECKING:
+    from tabsoda.analysis import Sensitivity
 
 _DESCRIBED = DesignOptions()
 
@@ -34,6 +39,9 @@ def sensitivity(
     design: DesignOptions = _DESCRIBED,
     within_range: Annotated[bool, Parameter(negative="")] = False,
     seed: Annotated[int, WHOLE, Parameter(validator=Number(gte=0))] = 0,
+    save: Annotated[
+        bool, Parameter(name="--save", negative="--no-save", show_default=False)
+    ] = True,
     picture: Annotated[Path | None, Parameter(name=["--picture", "-o"])] = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     force: Annotated[bool, Parameter(negative="")] = False,
@@ -76,6 +84,8 @@ def sensitivity(
         Keep shifted numbers within the range of the observed ones.
     seed
         Of the random numbers by which categorical answers change.
+    save
+        Keep the analysis in sensitivity.json of the folder, for tabsoda report. [default: yes]
     picture
         Also draw the estimates to this file, such as sensitivity.svg.
     as_json
@@ -84,6 +94,7 @@ def sensitivity(
         Overwrite the picture.
     """
     from tabsoda.analysis import sensitivity as analyse
+    from tabsoda.analysis.saved_sensitivity import ANALYSES, load_analyses
     from tabsoda.analysis.sensitivity_text import sensitivity_text
     from tabsoda.results.result_folder import load_result
 
@@ -93,6 +104,14 @@ def sensitivity(
         update(0, 1, "")
         found = load_result(result)
         rules = _rules(result)
+        if save:
+            # Raises before the work if the file there is not one of ours.
+            load_analyses(result)
+    asked = {
+        **{"formula": formula, "mean": mean, "share": share, "family": family, "where": where},
+        **{"exponentiate": exponentiate, "null": null, "within_range": within_range},
+        "design": asdict(design),
+    }
     options: dict[str, Any] = {"where": where, "design": design.of(found)}
     estimate, chosen = _estimate(formula, mean, share, options)
     if formula is not None:
@@ -112,18 +131,31 @@ def sensitivity(
         )
     for text in outcome.warnings:
         show_warning(text)
+    saved = save and _saved(result, outcome, asked)
     if picture is not None:
         drawn = outcome.picture()
         write_together({picture: lambda path: path.write_text(drawn, encoding="utf-8")})
     if as_json:
-        emit_json({"formula": formula, "mean": mean, "share": share, **outcome.to_dict()})
+        emit_json({**outcome.to_dict(), "formula": formula, "mean": mean, "share": share})
         return
     console = output()
     lines = [] if formula is None else [f"{formula} ({family})"]
     lines += [f"Where {where}"] * (where is not None)
     lines.append(sensitivity_text(outcome, console.width))
     lines += [f"Picture: {picture}"] * (picture is not None)
-    console.print("\n".join(lines), markup=False, no_wrap=True, crop=False)
+    lines += [f"Kept in {ANALYSES} of the folder, for tabsoda report."] * saved
+    console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def _saved(folder: Path, outcome: Sensitivity, asked: dict[str, Any]) -> bool:
+    """Keep an analysis in the folder of its result; return whether that was possible."""
+    from tabsoda.analysis.saved_sensitivity import save_analysis
+
+    if not os.access(folder, os.W_OK):
+        show_warning(f"The folder '{folder}' cannot be written to: the analysis is not kept there.")
+        return False
+    save_analysis(folder, outcome, asked)
+    return True
 
 
 def _rules(folder: Path) -> Any:

@@ -18,10 +18,12 @@ from markupsafe import Markup
 
 from tabsoda.report import charts
 from tabsoda.report.routing import routing_graph
+from tabsoda.report.sensitivity import analysis_picture
 
 # Limits that keep the page below 5 MB for any survey; the JSON contains the rest.
 _CARD_CHARACTERS = 1_800_000
 _MOST_LISTED, _MOST_FEW, _MOST_RULES, _MOST_DECISIONS = 2000, 400, 800, 100
+_MOST_ANALYSES, _MOST_SHIFTS = 40, 60
 _LONGEST_TEXT = 300
 # Questions with fewer imputed cells share one table: a chart of three cells shows nothing.
 FEW_CELLS = 10
@@ -59,6 +61,10 @@ def render_page(summary: dict[str, Any]) -> str:
         change_curve=_change_curve(summary["convergence"]),
         loss_curve=_loss_curve(summary["convergence"]),
         reliability=_reliability(summary["calibration"]),
+        most_shifts=_MOST_SHIFTS,
+        analyses=[
+            (one, analysis_picture(one)) for one in (summary["sensitivity"] or [])[:_MOST_ANALYSES]
+        ],
     )
 
 
@@ -75,6 +81,7 @@ def _sections(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("variables", "Observed and imputed", any(map(_is_imputed, summary["variables"]))),
         ("convergence", "Convergence", _has_rounds(summary["convergence"])),
         ("calibration", "Calibration", summary["calibration"]),
+        ("sensitivity", "Sensitivity", summary["sensitivity"]),
         ("decisions", "Decisions", summary["events"]),
         ("methods", "Methods", True),
     ]

@@ -12,6 +12,7 @@ from tabsoda.errors import InputError
 from tabsoda.report.summary import Progress, summarise_result
 
 if TYPE_CHECKING:
+    from tabsoda.analysis import Sensitivity
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.results.imputations import Imputations
 
@@ -26,6 +27,7 @@ def write_report(
     imputer: TabSODAImputer | None = None,
     strata: Iterable[str] = (),
     suppress_below: int = 0,
+    sensitivity: Iterable[Sensitivity] = (),
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Write the page to ``path``, and the same summary as JSON next to it.
@@ -35,7 +37,7 @@ def write_report(
     result : Imputations
     path : path
         Ends in ``.html``; the JSON gets the same name with ``.json``.
-    manifest, imputer, strata, suppress_below, progress
+    manifest, imputer, strata, suppress_below, sensitivity, progress
         As in :func:`tabsoda.report.summary.summarise_result`.
 
     Returns
@@ -66,6 +68,7 @@ def write_report(
         imputer=imputer,
         strata=strata,
         suppress_below=suppress_below,
+        sensitivity=sensitivity,
         progress=progress,
     )
     write_summary(summary, path)

@@ -15,6 +15,7 @@ from tabsoda.report.decisions import gate_conflicts, group_events
 from tabsoda.report.flags import find_flags
 from tabsoda.report.methods import describe_methods
 from tabsoda.report.routing import describe_rules
+from tabsoda.report.sensitivity import describe_analyses
 from tabsoda.report.state_map import state_map
 from tabsoda.report.strata import make_strata
 from tabsoda.report.suppression import (
@@ -27,6 +28,7 @@ from tabsoda.report.suppression import (
 from tabsoda.report.variables import describe_variables
 
 if TYPE_CHECKING:
+    from tabsoda.analysis import Sensitivity
     from tabsoda.imputer import TabSODAImputer
     from tabsoda.results.imputations import Imputations
 
@@ -40,6 +42,7 @@ def summarise_result(
     imputer: TabSODAImputer | None = None,
     strata: Iterable[str] = (),
     suppress_below: int = 0,
+    sensitivity: Iterable[Sensitivity] = (),
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Summarise a result for people and programs.
@@ -55,14 +58,16 @@ def summarise_result(
         Columns whose groups are also compared.
     suppress_below : int
         Counts from 1 to this minus 1 are withheld.
+    sensitivity : iterable of Sensitivity
+        Sensitivity analyses of this result.
     progress : callable, optional
 
     Returns
     -------
     dict
         ``source``, ``counts``, ``draws``, ``flags``, ``map``, ``routing``, ``variables``,
-        ``convergence``, ``calibration``, ``conflicts``, ``events`` and ``methods``; None for a
-        part without content.
+        ``convergence``, ``calibration``, ``sensitivity``, ``conflicts``, ``events`` and
+        ``methods``; None for a part without content.
     """
     if suppress_below < 0:
         raise InputError(
@@ -91,6 +96,7 @@ def summarise_result(
     summary["calibration"] = (
         None if imputer is None else _calibration(imputer, result, suppress_below)
     )
+    summary["sensitivity"] = describe_analyses(sensitivity, suppress_below) or None
     summary["conflicts"] = gate_conflicts(result.events, result.routing, rules, suppress_below)
     summary["events"] = group_events(result.events, suppress_below)
     methods = describe_methods(result, manifest, rules)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tabsoda.analysis.groups import PooledGroups
     from tabsoda.analysis.pooled import PooledEstimates
     from tabsoda.analysis.sample_design import DesignChoice
+    from tabsoda.analysis.sensitivity_analysis import Sensitivity
     from tabsoda.imputer import TabSODAImputer
 
 Values = NDArray[np.float64]
@@ -265,6 +266,7 @@ class Imputations:
         imputer: TabSODAImputer | None = None,
         strata: Iterable[str] = (),
         suppress_below: int = 0,
+        sensitivity: Iterable[Sensitivity] = (),
     ) -> dict[str, Any]:
         """Write an HTML report, and the same summary as JSON next to it; return the summary.
 
@@ -278,6 +280,8 @@ class Imputations:
             Columns whose groups are also compared.
         suppress_below : int
             Withhold counts below this number, for a report to be published.
+        sensitivity : iterable of Sensitivity
+            Analyses of this result to show, from :func:`tabsoda.sensitivity`.
         """
         from tabsoda.report.report import write_report
         from tabsoda.results.manifest import result_manifest
@@ -291,6 +295,7 @@ class Imputations:
             imputer=imputer,
             strata=strata,
             suppress_below=suppress_below,
+            sensitivity=sensitivity,
         )
 
     def _repr_html_(self) -> str:

@@ -18,10 +18,10 @@ CHECKPOINT = ".checkpoint"
 WRITING = ".writing"
 _RUN = "run.json"
 # Files of a result, whole or in shards, that the manifest's list of outputs does not contain.
-_BESIDE = ("manifest.json", "report.html", "report.json")
+BESIDE = ("manifest.json", "report.html", "report.json", "sensitivity.json")
 RESULTS = (
     *("point.parquet", "point_median.parquet", "states.parquet", "settings.json"),
-    *("point", "point_median", "states", "imputations", "record", "model", *_BESIDE),
+    *("point", "point_median", "states", "imputations", "record", "model", *BESIDE),
 )
 
 
@@ -90,7 +90,7 @@ def _written(folder: Path) -> set[str]:
     """Return the files of a finished result; empty if there is none."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        return {*manifest["outputs_sha256"], *_BESIDE}
+        return {*manifest["outputs_sha256"], *BESIDE}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 

@@ -12,7 +12,7 @@ from tabsoda._internal.write_errors import writing_to
 from tabsoda.errors import InputError
 from tabsoda.results.manifest import result_manifest
 from tabsoda.results.result_tables import write_tables
-from tabsoda.results.run_folder import CHECKPOINT, WRITING, check_folder
+from tabsoda.results.run_folder import BESIDE, CHECKPOINT, WRITING, check_folder
 
 if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
@@ -77,7 +77,7 @@ def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
 
 def _move(work: Path, folder: Path) -> None:
     """Move finished files into place; a folder without a manifest counts as unfinished."""
-    for stale in ("manifest.json", "report.html", "report.json"):
+    for stale in BESIDE:
         (folder / stale).unlink(missing_ok=True)
     for path in sorted(work.iterdir()):
         target = folder / path.name
