@@ -236,3 +236,10 @@ def test_parts_and_abbreviations():
     assert words("l'enquêté ØŁÆ") == ("lenquete", "olae")
     assert read_label("") is None
     assert read_label("123") is None
+
+
+def test_unclear_words_of_other_languages_are_answers() -> None:
+    """ "Red" is Turkish for a refusal, and a colour in English."""
+    assert read_label("Red", "Turkish").reason is REFUSED
+    assert read_label("Red", "").reason is REFUSED
+    assert read_label("Red", "English") is None

@@ -122,7 +122,11 @@ def _meaning(match: Match, language: str) -> Entry | None:
     Where languages disagree ("NC" is "no contesta" or "non concerné"), the reason is ``OTHER``.
     """
     entries = [entry for entry in match.entries if entry.reason is not None]
-    entries = [entry for entry in entries if entry.language == language] or entries
+    own = [entry for entry in entries if entry.language == language]
+    if language and not own:
+        # "Red" is a party in English; only in a Turkish file may it be a refusal.
+        entries = [entry for entry in entries if entry.use is not Use.UNCLEAR]
+    entries = own or entries
     if not entries:
         return None
     first = min(entries, key=lambda entry: list(Use).index(entry.use))
