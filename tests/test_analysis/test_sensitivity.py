@@ -16,9 +16,12 @@ from tabsoda.analysis.shifting import find_gates, plan_shift, shifted_result
 from tabsoda.analysis.tilting import LevelProbabilities, concentration
 from tabsoda.cli.main import main
 from tabsoda.errors import InputError
+from tabsoda.followers import find_followers
 from tabsoda.results import Imputations, ImputedCells
+from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.skips.rules import Condition, RuleStatus, SkipRule
+from tabsoda.table import CodedTable
 
 DESCRIPTION = [
     {"name": "wt", "type": "continuous", "role": "weight"},
@@ -328,6 +331,30 @@ def test_rules_name_gates_that_the_skips_do_not_show(result):
         InputError, match=r"'health' decides who is asked other questions.*in levels"
     ):
         plan_shift(result, Shift(("health",), 1, 1, unit="levels"), gates=gates)
+
+
+def test_a_number_that_only_goes_with_skips_is_not_a_gate():
+    """The lowest incomes are those of people without a job, who are not asked for its hours."""
+    generator = np.random.default_rng(0)
+    works = generator.random(N) < 0.7
+    income = np.where(works, generator.uniform(20, 90, N), generator.uniform(0, 15, N))
+    hours = np.where(works, generator.uniform(5, 50, N), np.nan)
+    columns = (
+        Column("works", ColumnKind.NOMINAL, (1, 2)),
+        Column("income", ColumnKind.CONTINUOUS),
+        Column("hours", ColumnKind.CONTINUOUS),
+    )
+    values = np.column_stack([np.where(works, 0.0, 1.0), income, hours])
+    table = CodedTable.from_values(columns, values, np.isnan(values))
+    assert find_followers(table)[1, 2]
+    nothing = np.empty(0)
+    cells = ImputedCells(
+        nothing.astype(int), nothing.astype(int), np.empty((2, 0)), nothing, nothing.copy()
+    )
+    result = Imputations(table, cells)
+    assert find_gates(result).tolist() == [True, False, False]
+    by_income = SkipRule("r1", "hours", ((Condition("income", up_to=15),),))
+    assert find_gates(result, RuleSet((by_income,), columns)).tolist() == [False, True, False]
 
 
 def test_the_tipping_point_is_where_the_interval_crosses_the_null(result):

@@ -183,6 +183,10 @@ def shifted_result(
 def find_gates(result: Imputations, rules: RuleSet | None = None) -> Mask:
     """Return which questions decide whether others are asked, shape (n_columns,).
 
+    Those that rules name. Without rules, the categorical questions of which an answer determines
+    the skip of another question. Numbers then never count: the lowest tenth of incomes may well
+    determine who was asked about a job, without being a condition.
+
     Parameters
     ----------
     result : Imputations
@@ -192,10 +196,11 @@ def find_gates(result: Imputations, rules: RuleSet | None = None) -> Mask:
     table = result.table
     if rules is None and result.run is not None and result.run.imputer is not None:
         rules = result.run.imputer.rules_
-    named = {gate for rule in (() if rules is None else rules.active) for gate in rule.gates}
+    if rules is not None:
+        return np.isin(table.names, [gate for rule in rules.active for gate in rule.gates])
     # Skips may also come from a mask or from codes, without a rule.
     followers = find_followers(table) | find_followers(table, known_only=True)
-    return followers.any(axis=1) | np.isin(table.names, list(named))
+    return followers.any(axis=1) & [column.is_categorical for column in table.columns]
 
 
 def _refuse_derived(edits: EditSet, name: str) -> None:
