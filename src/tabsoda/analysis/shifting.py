@@ -200,7 +200,7 @@ def find_gates(result: Imputations, rules: RuleSet | None = None) -> Mask:
         return np.isin(table.names, [gate for rule in rules.active for gate in rule.gates])
     # Skips may also come from a mask or from codes, without a rule.
     followers = find_followers(table) | find_followers(table, known_only=True)
-    return followers.any(axis=1) & [column.is_categorical for column in table.columns]
+    return followers.any(axis=1) & np.array([one.is_categorical for one in table.columns])
 
 
 def _refuse_derived(edits: EditSet, name: str) -> None:
