@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from base64 import b64decode
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -184,8 +185,12 @@ def take_screenshots() -> None:
         try:
             browser.get(page.as_uri())
             browser.save_screenshot(str(PICTURES / "report.png"))
-            routing = browser.find_element("id", "routing")
-            routing.screenshot(str(PICTURES / "routing.png"))
+            clip = browser.find_element("id", "routing").rect | {"height": 677, "scale": 1}
+            # Pictures of elements ignore how far they are from the left edge.
+            taken = browser.execute_cdp_cmd(
+                "Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True}
+            )
+            (PICTURES / "routing.png").write_bytes(b64decode(taken["data"]))
         finally:
             browser.quit()
 
