@@ -86,6 +86,14 @@ def test_sensitivity(tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "sensitivity.svg").read_text(encoding="utf-8")
 
 
+def test_questionnaire(tmp_path: Path) -> None:
+    text = _run("questionnaire.py", tmp_path)
+    assert "per_day is skipped when smokes is 2 'No'" in text
+    assert "0 answers against the form" in text
+    draws = re.findall(r"draw \d: (\d+) smokers without an answer, (\d+) others with one", text)
+    assert draws == [("0", "0")] * 3
+
+
 @pytest.mark.slow
 def test_edits(tmp_path: Path) -> None:
     text = _run("edits.py", tmp_path)
