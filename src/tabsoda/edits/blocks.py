@@ -51,8 +51,8 @@ class Block:
 def find_blocks(schema: Schema) -> tuple[Block, ...]:
     """Return the blocks of a survey: three or more neighbours with the same levels and one stem.
 
-    Names have one stem if they differ only in a number or letter at the end (Q7_1, Q7_2), or
-    their labels begin with the same question.
+    Names have one stem if they differ only in a number or letter at the end (Q7_1, Q7_2), or in the
+    option after a slash (drinks/beer), or their labels begin with the same question.
 
     Examples
     --------
@@ -100,6 +100,10 @@ def _related(one: Column, other: Column) -> bool:
         if numbers == (True, True):
             step = int(after["item"]) - int(before["item"])
             return 1 <= step <= (1 if one.n_levels <= 2 else _LONGEST_STEP)
+    stems = {column.name.rpartition("/")[0] for column in (one, other)}
+    if len(stems) == 1 and stems != {""} and set(one.levels) == {0, 1}:
+        # Options of a select-all question, as KoboToolbox names them: drinks/beer.
+        return True
     shared = _shared_start([one.label, other.label])
     # Two thirds of the shorter label, and more than "How often".
     return len(shared) >= max(12, 2 * min(len(one.label), len(other.label)) // 3)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.edits.column_facts import ColumnFacts
 from tabsoda.edits.edit_set import Constraint, EditSet, Named
+from tabsoda.schema.column import Column, ColumnKind
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -16,7 +18,10 @@ Mask = NDArray[np.bool_]
 _EVEN_DONORS = 40
 _SECANT_STEPS = 8
 # Added to the distance of a number outside the observed range: others are preferred.
-_OUTSIDE = 10.0
+OUTSIDE = 10.0
+# Added to the distance of a level that nobody chose.
+_NEVER_CHOSEN = 1000.0
+_SMALLEST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +37,15 @@ class Cell:
         All involved columns.
     computed : dict of str to ndarray of bool, shape (n_rows,)
         Cells of derived variables that follow their parts.
+    scores : ndarray of float64, shape (n_rows, n_levels), optional
+        How well each level of a nominal column fits: logarithms of probabilities.
     """
 
     edits: EditSet
     name: str
     values: Named
     computed: dict[str, Mask]
+    scores: Values | None = None
 
     def with_values(self, tried: Values) -> Named:
         """Return all columns with other values in this one, and what is derived from it."""
@@ -46,18 +54,14 @@ class Cell:
     def candidates(self) -> tuple[Values, Values]:
         """Return values to try and their distance from the drawn ones, each (n_rows, n_tried).
 
-        NaN where there are fewer. A level is nearer the more frequent it is, an ordinal level or a
-        number the nearer it is.
+        NaN where there are fewer. A nominal level is nearer the more probable it is, an ordinal
+        level or a number the nearer it is.
         """
         column, facts = self.edits.columns[self.name], self.edits.facts[self.name]
         drawn = self.values[self.name]
         if column.is_categorical:
             tried = np.tile(facts.donors, (drawn.size, 1))
-            distance = np.tile(1 - facts.shares, (drawn.size, 1))
-            if column.kind.value == "ordinal":
-                distance = np.abs(tried - drawn[:, None])
-            # A level that nobody chose is the last resort.
-            return tried, distance + 1000.0 * (facts.shares == 0)
+            return tried, level_distances(column, facts, drawn, self.scores)
         low, high = facts.domain(column)
         places = np.linspace(0, facts.donors.size - 1, _EVEN_DONORS).round().astype(np.int64)
         even = np.unique(facts.donors[places]) if facts.donors.size else facts.donors
@@ -67,7 +71,7 @@ class Cell:
         tried = np.sort(np.where((tried >= low) & (tried <= high), tried, np.nan), axis=1)
         tried[:, 1:][np.diff(tried, axis=1) == 0] = np.nan
         outside = (tried < facts.low) | (tried > facts.high)
-        return tried, np.abs(tried - drawn[:, None]) / facts.spread + _OUTSIDE * outside
+        return tried, np.abs(tried - drawn[:, None]) / facts.spread + OUTSIDE * outside
 
     def _near_limits(self) -> list[Values]:
         """Return, for every comparison, its limit, the values next to it and the next donors."""
@@ -102,6 +106,34 @@ class Cell:
 
         step = max(1.0, 0.1 * self.edits.facts[self.name].spread)
         return [_root(residual(number), drawn, drawn + step) for number in range(n_residuals)]
+
+
+def level_distances(
+    column: Column, facts: ColumnFacts, drawn: Values, scores: Values | None = None
+) -> Values:
+    """Return the distance of every level from the drawn one, shape (n_rows, n_levels).
+
+    Of ordinals, the levels between them; of nominals, how much less probable a level is than the
+    best one (in logarithms), by ``scores`` or else by the observed shares.
+
+    Examples
+    --------
+    >>> from tabsoda.schema.column import ColumnKind
+    >>> region = Column("region", ColumnKind.NOMINAL, ("n", "s"))
+    >>> facts = ColumnFacts.of(region, np.array([0.0, 0, 0, 1]))
+    >>> level_distances(region, facts, np.array([0.0])).round(2).tolist()
+    [[0.0, 1.1]]
+    """
+    if column.kind is ColumnKind.ORDINAL:
+        distance = np.abs(facts.donors[None, :] - drawn[:, None])
+    else:
+        known = np.full((drawn.size, facts.donors.size), np.nan) if scores is None else scores
+        with np.errstate(divide="ignore"):
+            shares = np.log(np.maximum(facts.shares, _SMALLEST_SHARE))
+        known = np.where(np.isnan(known), shares, known)
+        distance = known.max(axis=1, keepdims=True) - known
+    # A level that nobody chose is the last resort.
+    return np.asarray(distance + _NEVER_CHOSEN * (facts.shares == 0))
 
 
 def _root(function: Callable[[Values], Values], first: Values, second: Values) -> Values:

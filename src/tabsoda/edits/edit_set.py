@@ -65,7 +65,7 @@ class Constraint:
         found = self.expression.evaluate(values)
         if not self.target:
             return found
-        off = np.abs(_numbers(self.expression.columns[self.target], values[self.target]) - found)
+        off = np.abs(numbers_of(self.expression.columns[self.target], values[self.target]) - found)
         slack = self.tolerance + 1e-9 * np.maximum(1, np.abs(found))
         return np.where(np.isnan(off), np.nan, off <= slack)
 
@@ -74,11 +74,18 @@ class Constraint:
         if not self.target:
             return self.expression.residuals(values)
         column = self.expression.columns[self.target]
-        return [_numbers(column, values[self.target]) - self.expression.evaluate(values)]
+        return [numbers_of(column, values[self.target]) - self.expression.evaluate(values)]
 
 
-def _numbers(column: Column, coded: Values) -> Values:
-    """Return the numbers that coded answers stand for."""
+def numbers_of(column: Column, coded: Values) -> Values:
+    """Return the numbers that coded answers stand for.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import ColumnKind
+    >>> numbers_of(Column("smokes", ColumnKind.NOMINAL, (1, 2)), np.array([0.0, np.nan, 1.0]))
+    array([ 1., nan,  2.])
+    """
     if not column.is_categorical:
         return coded
     codes = np.array([*(float(level) for level in column.levels), np.nan])

@@ -238,9 +238,7 @@ class Expression:
         differ = one.column and other.column and one.column.levels != other.column.levels
         if one.has_positions and other.has_positions and differ:
             raise self._refused(right, "its levels differ", "a column with the same levels")
-        known = np.isfinite(a) & np.isfinite(b)
-        close = np.abs(a - b) <= _RELATIVE * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
-        return np.where(known, _TRUTH[type(op)](a, b, close), np.nan)
+        return compared(op, a, b)
 
     def _matched(self, node: ast.expr, side: _Operand, other: _Operand) -> Any:
         """Return the numbers of a side to compare; a constant becomes the other side's position."""
@@ -252,7 +250,7 @@ class Expression:
         if other.column is None or not other.column.is_categorical:
             raise self._refused(node, "it is compared with numbers", "a number")
         code = side.text if side.text is not None else float(side.values)
-        level = _find_level(other.column, code)
+        level = find_level(other.column, code)
         if level is None:
             written = ", ".join(other.column.describe_level(one) for one in other.column.levels[:8])
             raise self._refused(node, f"'{other.column.name}' has no such answer", written)
@@ -270,8 +268,28 @@ class Expression:
         )
 
 
-def _find_level(column: Column, code: str | float) -> Code | None:
-    """Return the level with a code, or else with a label, if it is unique."""
+def compared(op: ast.cmpop, a: Any, b: Any) -> Any:
+    """Return 1 where a comparison of numbers holds, 0 where not, NaN where a side is unknown.
+
+    Examples
+    --------
+    >>> compared(ast.LtE(), np.array([0.1 + 0.2, 1, np.nan]), 0.3)
+    array([ 1.,  0., nan])
+    """
+    known = np.isfinite(a) & np.isfinite(b)
+    close = np.abs(a - b) <= _RELATIVE * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
+    return np.where(known, _TRUTH[type(op)](a, b, close), np.nan)
+
+
+def find_level(column: Column, code: str | float) -> Code | None:
+    """Return the level with a code, or else with a label, if it is unique.
+
+    Examples
+    --------
+    >>> labels = {1: "yes", 2: "no"}
+    >>> find_level(Column("smokes", ColumnKind.NOMINAL, (1, 2), level_labels=labels), "no")
+    2
+    """
     level = CodeBook(column.levels).find(code)
     if level is not None:
         return level

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.edits.candidates import Cell
 from tabsoda.edits.edit_set import EditSet, Named
+from tabsoda.edits.respondent import Respondent
+from tabsoda.edits.row_solver import solved
+from tabsoda.schema.column import ColumnKind
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -20,13 +22,13 @@ Redraw = Callable[[NDArray[np.int64], Values, Mask, int], Values]
 # Values that must not change: allowed(position, rows, drawn, tried) -> bool; of shape (), (n,),
 # (n,), (n, n_tried) and (n, n_tried).
 Allowed = Callable[[int, NDArray[np.int64], Values, Values], Mask]
+# How well the levels of nominal columns fit: scores(rows, values, open) -> by position, logarithms
+# of probabilities of shape (n, n_levels).
+Scores = Callable[[NDArray[np.int64], Values, Mask], Mapping[int, Values]]
 
 ATTEMPTS = 5
 # Cells changed one after the other in a row.
 _ROUNDS = 12
-_SWEEPS = 3
-_MOST_PAIRS = 500
-_PAIR_VALUES = 16
 # Values times rows evaluated at a time.
 _BLOCK = 400_000
 
@@ -60,19 +62,23 @@ class Repairer:
     fixed : frozenset of int
         Columns that a redraw must not change, because of the routes that follow from them.
     allowed : callable
-        Which values a cell may take instead of the drawn one.
+        Which values a cell may take instead of the drawn one; only of ``fixed`` columns.
+    scores : callable
+        Probabilities of nominal levels for each respondent; without it, the observed shares.
     """
 
     edits: EditSet
     imputed: Mask
     fixed: frozenset[int] = frozenset()
     allowed: Allowed | None = None
+    scores: Scores | None = None
 
     def repair(self, values: Values, redraw: Redraw | None = None) -> Repaired:
         """Compute derived variables and repair every row that violates a constraint.
 
-        Determined cells are computed. Other rows are drawn again a few times; then single cells,
-        and pairs of cells, take the nearest value that satisfies all constraints.
+        Determined cells are computed. Other rows are drawn again a few times; then single cells
+        take the nearest value that satisfies all constraints. Where several cells have to change
+        together, a solver finds the smallest change.
 
         Parameters
         ----------
@@ -86,7 +92,8 @@ class Repairer:
         rows = np.flatnonzero(before.any(axis=1))
         if not rows.size:
             return Repaired(values, before, before)
-        self._replace(values, rows[self._determined(values, rows)])
+        determined = rows[self._determined(values, rows)]
+        values[determined] = self._replaced(values[determined], determined)
         if redraw is not None:
             self._redraw(values, rows, redraw)
         self._replace_cells(values, rows)
@@ -95,17 +102,47 @@ class Repairer:
         return Repaired(values, before, after)
 
     def replaced(self, values: Values, rows: NDArray[np.int64]) -> Values:
-        """Return a table in which single cells, or pairs, of some rows take the nearest value."""
+        """Return a table in which cells of some rows take the nearest values that fit."""
         values = values.copy()
         self._replace_cells(values, rows)
         return values
 
     def _replace_cells(self, values: Values, rows: NDArray[np.int64]) -> None:
-        for _ in range(_SWEEPS):
-            self._replace(values, rows)
-            self._replace_pairs(values, rows)
-            # A pair of cells may have helped one constraint; others of the row are next.
-            rows = rows[self.violations(values[rows], rows).any(axis=1)]
+        """Change one cell after the other; in rows that this does not help, several at once."""
+        rows = rows[self.violations(values[rows], rows).any(axis=1)]
+        if not rows.size:
+            return
+        drawn, scores = values[rows], self._scored(values[rows], rows)
+        values[rows] = self._replaced(drawn, rows, scores)
+        left = self.violations(values[rows], rows).sum(axis=1)
+        for at in np.flatnonzero(left):
+            found = self._solved(drawn[at], rows[at], {p: own[at] for p, own in scores.items()})
+            if self.violations(found, rows[[at]]).sum() < left[at]:
+                values[rows[at]] = found[0]
+
+    def _scored(self, values: Values, rows: NDArray[np.int64]) -> Mapping[int, Values]:
+        """Return the scores of nominal levels of cells that may have to change."""
+        if self.scores is None:
+            return {}
+        cells = self.implicated(self.violations(values, rows), values, rows)
+        cells = self.linked(cells, values, rows)
+        columns = list(self.edits.columns.values())
+        nominal = [column.kind is ColumnKind.NOMINAL for column in columns]
+        nominal += [False] * (values.shape[1] - len(columns))
+        return self.scores(rows, values, cells) if cells[:, nominal].any() else {}
+
+    def _solved(self, drawn: Values, row: np.int64, scores: Mapping[int, Values]) -> Values:
+        """Return one row with all its imputed cells solved together, shape (1, n_columns)."""
+        at = np.array([row])
+
+        def permitted(position: int) -> Callable[[Values], Mask]:
+            own = drawn[[position]]
+            return lambda tried: self.allowed(position, at, own, tried[None, :])[0]  # type: ignore[misc]
+
+        gates = {} if self.allowed is None else {p: permitted(p) for p in self.fixed}
+        found = solved(Respondent(self.edits, drawn, self.imputed[row], gates, scores))
+        # Numbers with many decimals satisfy an equality up to rounding; the last one is computed.
+        return self._replaced(self.derived(found[None, :], at), at)
 
     def violations(self, values: Values, rows: NDArray[np.int64]) -> Mask:
         """Return which rows violate which constraints in which an imputed cell takes part."""
@@ -193,36 +230,47 @@ class Repairer:
         only = violated.any(axis=1) & ~violated[:, ~np.array(hopeless)].any(axis=1)
         return np.asarray(only)
 
-    def _replace(self, values: Values, rows: NDArray[np.int64]) -> None:
-        """Replace one cell per row and round by the nearest value with the fewest violations."""
+    def _replaced(
+        self, values: Values, rows: NDArray[np.int64], scores: Mapping[int, Values] | None = None
+    ) -> Values:
+        """Replace one cell per row and round by the nearest value with the fewest violations.
+
+        ``values`` and ``scores`` are those of ``rows`` alone.
+        """
+        values, open_rows = values.copy(), np.arange(rows.size)
         for _ in range(_ROUNDS):
-            violated = self.violations(values[rows], rows)
-            rows, violated = rows[violated.any(axis=1)], violated[violated.any(axis=1)]
-            if not rows.size:
-                return
+            violated = self.violations(values[open_rows], rows[open_rows])
+            some = violated.any(axis=1)
+            open_rows, violated = open_rows[some], violated[some]
+            if not open_rows.size:
+                break
             best = _Best.of(violated.sum(axis=1))
-            cells = self.implicated(violated, values[rows], rows)
+            cells = self.implicated(violated, values[open_rows], rows[open_rows])
             for position in self._replaceable(cells):
                 at = np.flatnonzero(cells[:, position])
-                best.take(at, position, *self._nearest(values[rows[at]], rows[at], position))
-            found = np.flatnonzero(best.position >= 0)
-            if not found.size:
-                return
-            values[rows[found], best.position[found]] = best.value[found]
-            values[rows[found]] = self.derived(values[rows[found]], rows[found])
-            rows = rows[found]
+                own = open_rows[at]
+                score = (scores or {}).get(position)
+                found = self._nearest(
+                    values[own], rows[own], position, None if score is None else score[own]
+                )
+                best.take(at, position, *found)
+            helped = best.position >= 0
+            open_rows = open_rows[helped]
+            values[open_rows, best.position[helped]] = best.value[helped]
+            values[open_rows] = self.derived(values[open_rows], rows[open_rows])
+        return values
 
     def _replaceable(self, cells: Mask) -> list[int]:
         derived = {self.edits.place[name] for name in self.edits.derived}
         return [int(p) for p in np.flatnonzero(cells.any(axis=0)) if int(p) not in derived]
 
     def _nearest(
-        self, values: Values, rows: NDArray[np.int64], position: int
+        self, values: Values, rows: NDArray[np.int64], position: int, scores: Values | None
     ) -> tuple[NDArray[np.int64], Values, Values]:
         """Return violations left, distance and value of the best candidate of each row."""
         name = list(self.edits.columns)[position]
         named, computed = self.edits.named(values), self._computed(rows)
-        cell = Cell(self.edits, name, named, computed)
+        cell = Cell(self.edits, name, named, computed, scores)
         tried, distance = cell.candidates()
         if self.allowed is not None:
             kept = self.allowed(position, rows, values[:, position], tried)
@@ -257,58 +305,6 @@ class Repairer:
         violated = self.edits.violated(cell.with_values(tried.ravel()))
         violated &= np.repeat(changeable, n_tried, axis=0)
         return np.asarray(violated.sum(axis=1).reshape(tried.shape))
-
-    def _replace_pairs(self, values: Values, rows: NDArray[np.int64]) -> None:
-        """Replace two cells at once where no single one helps."""
-        violated = self.violations(values[rows], rows)
-        rows, violated = rows[violated.any(axis=1)], violated[violated.any(axis=1)]
-        if not rows.size:
-            return
-        cells = self.implicated(violated, values[rows], rows)
-        cells = self.linked(cells, values[rows], rows)
-        for first, second in self._pairs(self._replaceable(cells)):
-            at = rows[cells[:, first] & cells[:, second]]
-            at = at[self.violations(values[at], at).any(axis=1)]
-            if at.size:
-                self._replace_pair(values, at, first, second)
-
-    def _pairs(self, positions: list[int]) -> list[tuple[int, int]]:
-        """Return the pairs of columns that share a constraint, at most 500."""
-        found: set[tuple[int, int]] = set()
-        for constraint in self.edits.constraints:
-            own = {self.edits.place[name] for name in self.edits.roots(constraint)}
-            found.update(combinations(sorted(own.intersection(positions)), 2))
-        return sorted(found)[:_MOST_PAIRS]
-
-    def _replace_pair(
-        self, values: Values, rows: NDArray[np.int64], first: int, second: int
-    ) -> None:
-        name = list(self.edits.columns)[first]
-        cell = Cell(self.edits, name, self.edits.named(values[rows]), self._computed(rows))
-        tried, distance = cell.candidates()
-        if self.allowed is not None:
-            kept = self.allowed(first, rows, values[rows, first], tried)
-            tried = np.where(kept, tried, np.nan)
-        near = np.argsort(np.where(np.isnan(tried), np.inf, distance), axis=1)[:, :_PAIR_VALUES]
-        row = np.arange(rows.size)[:, None]
-        tried, distance = tried[row, near], distance[row, near]
-        many = np.repeat(rows, tried.shape[1])
-        expanded = np.repeat(values[rows], tried.shape[1], axis=0)
-        expanded[:, first] = np.where(
-            np.isnan(tried), values[rows, [first]][:, None], tried
-        ).ravel()
-        expanded = self.derived(expanded, many)
-        left, further, value = (
-            part.reshape(tried.shape) for part in self._nearest(expanded, many, second)
-        )
-        left = np.where(np.isnan(tried), np.iinfo(np.int64).max, left)
-        least = left.min(axis=1)
-        distance = np.where(left == least[:, None], distance + further, np.inf)
-        chosen = distance.argmin(axis=1)
-        at = np.flatnonzero(least < self.violations(values[rows], rows).sum(axis=1))
-        values[rows[at], first] = tried[at, chosen[at]]
-        values[rows[at], second] = value[at, chosen[at]]
-        values[rows[at]] = self.derived(values[rows[at]], rows[at])
 
 
 @dataclass(eq=False)
