@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabsoda.questionnaire.answer_sets import _selected
 from tabsoda.questionnaire.columns import FormColumns
 from tabsoda.questionnaire.expressions import Call, Expression, Literal, Operation, Reference
 from tabsoda.questionnaire.form import Answers, Form, Question
@@ -155,6 +156,8 @@ def test_rules_fire_where_the_form_hides_the_question(condition: Expression) -> 
         (Call("selected", (Reference("many"), Literal("z"))), "no column for option 'z'"),
         (Operation("<", Reference("age"), Reference("one")), "more than one question"),
         (Operation("=", Reference("age"), Literal("old")), "'age' is a number, and 'old' is not"),
+        (Operation("=", Reference("one"), Literal("aa")), "'aa' is not an answer to 'one'"),
+        (Operation("!=", Reference("one"), Literal("aa")), "'aa' is not an answer to 'one'"),
         (Call("today", ()), "the function today\\(\\) is not translated"),
         (Call("false", ()), "it is never true"),
         (Reference("age"), "it is not a comparison"),
@@ -194,4 +197,12 @@ def test_a_gate_that_is_always_shown_is_not_said_to_be_skipped() -> None:
     rules = form_rules(Form("f", "XLSForm", (*gates, target)), COLUMNS, FOUND).rules
     assert rules.sentences() == (
         "target is skipped when one is anything but a, or was answered with 'don't know'",
+    )
+
+
+@pytest.mark.parametrize("code", [7, 1234567])
+def test_selected_finds_codes_of_any_length(code):
+    assert _selected(Call("selected", (Reference("jobs"), Literal(float(code))))) == (
+        "jobs",
+        str(code),
     )

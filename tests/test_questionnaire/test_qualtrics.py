@@ -154,3 +154,31 @@ def test_other_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "s.qsf").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="not a Qualtrics survey"):
         read_form(tmp_path / "s.qsf")
+
+
+@pytest.mark.parametrize("wrong", [None, [], {}, "x", 3, [[]], {"0": {}}])
+@pytest.mark.parametrize(
+    ("element", "key"),
+    [
+        *((2, key) for key in ("QuestionID", "Validation", "DisplayLogic", "Choices")),
+        *((2, key) for key in ("ChoiceOrder", "RecodeValues", "QuestionType")),
+        (0, 0),
+        (1, "Flow"),
+    ],
+)
+def test_a_part_of_another_type_is_left_out(element, key, wrong, tmp_path):
+    # Qualtrics writes empty objects as [] or null.
+    path = write_survey(
+        tmp_path / "form.qsf",
+        [question("QID1", "a", QuestionType="TE"), question("QID2", "b")],
+        [block("B", "QID1", "QID2"), block("C", "QID2")],
+        [{"Type": "Block", "ID": "B"}, {"Type": "Block", "ID": "C"}],
+    )
+    content = json.loads(path.read_text())
+    content["SurveyElements"][element]["Payload"][key] = wrong
+    path.write_text(json.dumps(content))
+    if key == "Flow":
+        with pytest.raises(InputError, match="no questions"):
+            read_form(path)
+    else:
+        assert "b" in {one.name for one in read_form(path).questions}

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from form_files import CHOICES, SURVEY, smoking_answers, write_workbook
 
+from tabsoda import read_survey
 from tabsoda.cli.main import main
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.errors import InputError
@@ -109,9 +111,48 @@ def test_several_answers_in_one_column_are_listed(form: Path) -> None:
     answers = smoking_answers().drop("smoking/brands/b")
     answers = answers.rename({"smoking/brands/a": "smoking/brands"})
     found = read_survey_with_form(answers, form)
-    assert ("brands", "its answers are in one column; export one column per option") in [
-        (one.question, one.why) for one in found.untranslated
+    why = "its answers are in one column, and none of the form's options is in its cells"
+    assert ("brands", why) in [(one.question, one.why) for one in found.untranslated]
+
+
+def test_several_answers_in_one_cell_give_the_same_rules(form: Path, tmp_path: Path) -> None:
+    apart = smoking_answers()
+    chosen = [apart[f"smoking/brands/{code}"].to_list() for code in "ab"]
+    cells = [
+        None
+        if a is None or a != a
+        else " ".join(c for c, own in zip("ab", (a, b), strict=True) if own)
+        for a, b in zip(*chosen, strict=True)
     ]
+    together = apart.drop("smoking/brands/a", "smoking/brands/b").with_columns(
+        pl.Series("smoking/brands", cells)
+    )
+    found, expected = (read_survey_with_form(one, form) for one in (together, apart))
+    assert sorted(found.rules.sentences()) == sorted(expected.rules.sentences())
+    assert [one.question for one in found.untranslated] == ["income"]
+    # The description that is written reads the same file again.
+    together.write_csv(tmp_path / "answers.csv")
+    outputs = ["-o", str(tmp_path / "survey.toml"), "--rules", str(tmp_path / "rules.toml")]
+    assert main(["questionnaire", str(form), str(tmp_path / "answers.csv"), *outputs]) in (None, 0)
+    again = read_survey(tmp_path / "answers.csv", tmp_path / "survey.toml")
+    assert {"smoking/brands/a", "smoking/brands/b"} <= set(again.table.names)
+    assert check(again.table, RuleSet.from_toml(tmp_path / "rules.toml")).totals["skipped"] > 0
+
+
+def test_repeated_groups_are_tables_of_their_own(tmp_path: Path) -> None:
+    rows = [
+        ["type", "name", "label", "relevant"],
+        ["integer", "age", "Age", None],
+        ["begin repeat", "children", "Children", "${age} > 15"],
+        ["integer", "child_age", "Age of the child", None],
+        ["end repeat", None, None, None],
+        ["integer", "income", "Income", "${age} > 17"],
+    ]
+    form = read_form(write_workbook(tmp_path / "form.xlsx", survey=rows, choices=CHOICES))
+    (one,) = form.untranslated
+    assert (one.question, one.text) == ("children", "begin repeat")
+    assert one.why.startswith("a repeated group is a table of its own, with one row per repetition")
+    assert form["income"].groups == ()
 
 
 def test_the_command_writes_what_impute_takes_without_review(

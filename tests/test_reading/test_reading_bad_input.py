@@ -1,6 +1,7 @@
 """Every refusal names what is wrong, what was found, what was expected, and what to do."""
 
 import io
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from tabsoda.event_texts import stage
 from tabsoda.events import Event
 from tabsoda.reading import read_survey
 from tabsoda.reading.inspection import WORTH_A_LOOK
+from tabsoda.skips.rule_set import RuleSet
 
 GATE = {"name": "g", "type": "nominal", "levels": [1, 2]}
 
@@ -251,6 +253,42 @@ def test_codebook_that_is_no_codebook(tmp_path):
     assert "describes no variable" in complaint(
         pl.DataFrame({"g": [1]}), codebook=tmp_path / "c.xml"
     )
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "utf-7"])
+def test_a_codebook_in_an_encoding_that_xml_cannot_have(encoding, tmp_path):
+    (tmp_path / "c.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><codeBook/>')
+    assert "is not valid XML" in complaint(pl.DataFrame({"g": [1]}), codebook=tmp_path / "c.xml")
+
+
+@pytest.mark.parametrize("entity", ['"aaaa"', 'SYSTEM "file:///etc/passwd"'])
+def test_a_codebook_with_entities_is_not_read(entity, tmp_path):
+    text = f'<!DOCTYPE d [<!ENTITY x {entity}>]><codeBook><var name="g"><labl>&x;</labl></var>'
+    (tmp_path / "c.xml").write_text(f"{text}</codeBook>")
+    found = complaint(pl.DataFrame({"g": [1]}), codebook=tmp_path / "c.xml")
+    assert "declares entities" in found
+    assert "Found: x" in found
+
+
+@pytest.mark.parametrize("value", ["[" * 50_000 + "]" * 50_000, "9" * 5_000])
+def test_a_description_that_is_too_deep_or_too_long_for_its_parser(value, tmp_path):
+    (tmp_path / "survey.toml").write_text(f"format = {value}")
+    assert "is not valid TOML" in complaint(pl.DataFrame({"g": [1]}), tmp_path / "survey.toml")
+    (tmp_path / "survey.json").write_text(value)
+    assert "survey.json" in complaint(pl.DataFrame({"g": [1]}), tmp_path / "survey.json")
+    with pytest.raises(InputError, match="is not TOML"):
+        RuleSet.from_toml(tmp_path / "survey.toml")
+
+
+def test_a_workbook_that_unpacks_to_several_hundred_times_its_size_is_not_opened(tmp_path):
+    path = tmp_path / "bomb.xlsx"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
+        packed.open("xl/worksheets/sheet1.xml", "w") as part,
+    ):
+        for _ in range(210):
+            part.write(bytes(1_000_000))
+    assert "unpack to 210 MB" in complaint(path)
 
 
 def test_a_source_of_no_known_kind():

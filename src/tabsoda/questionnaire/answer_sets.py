@@ -21,7 +21,7 @@ from tabsoda.questionnaire.expressions import (
     Operation,
     Reference,
 )
-from tabsoda.schema.codes import as_number, numeric_if_possible
+from tabsoda.schema.codes import as_number, numeric_if_possible, plain
 from tabsoda.schema.column import Code, Column, Reason
 from tabsoda.skips.rules import NAMED_REASONS, Condition
 
@@ -34,7 +34,7 @@ _ORDERED: dict[str, Callable[[float, float], bool]] = {
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _EVERYTHING = ((-math.inf, math.inf),)
 # More alternatives than this are not what a questionnaire says.
-_MOST_PATHS = 64
+MOST_PATHS = 64
 
 Spans = tuple[tuple[float, float], ...]
 
@@ -189,8 +189,8 @@ def paths_where(expression: Expression, gates: Gates, *, true: bool) -> list[Pat
 
 
 def _limited(paths: list[Path]) -> list[Path]:
-    if len(paths) > _MOST_PATHS:
-        raise ExpressionError(f"it has more than {_MOST_PATHS} alternatives")
+    if len(paths) > MOST_PATHS:
+        raise ExpressionError(f"it has more than {MOST_PATHS} alternatives")
     return paths
 
 
@@ -237,7 +237,7 @@ def _selected(call: Call) -> tuple[str, str]:
         question, code = call.arguments
         if isinstance(question, Reference) and isinstance(code, Literal):
             value = code.value
-            return question.name, value if isinstance(value, str) else f"{value:g}"
+            return question.name, str(plain(value))
     raise ExpressionError("selected() needs a question and the code of an option")
 
 
@@ -275,6 +275,10 @@ def _compared(gate: Gate, sign: str, value: float | str) -> AnswerSet:
     # An empty text equals no value, and as a number it compares as false.
     blank = sign == "!="
     if column.is_categorical:
+        codes = {*column.levels, *column.special_codes}
+        if sign in ("=", "!=") and _spelled(value) not in {_spelled(code) for code in codes}:
+            # A misspelt code would make a rule that always skips, or never.
+            raise ExpressionError(f"'{_spelled(value)}' is not an answer to '{column.name}'")
         levels = frozenset(level for level in column.levels if fulfils(level))
         return AnswerSet(column, levels, (), reasons, blank)
     number = as_number(value)

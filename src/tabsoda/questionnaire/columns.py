@@ -76,6 +76,8 @@ def form_hints(form: Form, names: Sequence[str]) -> dict[str, ColumnHints]:
     form : Form
     names : sequence of str
     """
+    if form.hints:
+        return {name: form.hints[name] for name in names if name in form.hints}
     columns = find_columns(form, names)
     hints = {}
     for question in form.questions:
@@ -86,6 +88,26 @@ def form_hints(form: Form, names: Sequence[str]) -> dict[str, ColumnHints]:
             label = ": ".join(filter(None, (question.label, question.options[code] or code)))
             hints[name] = ColumnHints(label, measure="nominal", universe=question.shown_text)
     return hints
+
+
+def undivided_options(form: Form, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the options of questions whose several answers are in one column, by column.
+
+    Parameters
+    ----------
+    form : Form
+    names : sequence of str
+        Of the data's columns.
+    """
+    found = find_columns(form, names)
+    return {
+        found.answers[question.name]: list(question.options)
+        for question in form.questions
+        if question.answers is Answers.SEVERAL
+        and question.options
+        and question.name in found.answers
+        and question.name not in found.options
+    }
 
 
 def _hints(question: Question) -> ColumnHints:

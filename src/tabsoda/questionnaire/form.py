@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tabsoda.questionnaire.expressions import Expression
+from tabsoda.schema.hints import ColumnHints
 
 
 class Answers(StrEnum):
@@ -84,17 +85,20 @@ class Form:
     source : str
         The name of its file.
     kind : str
-        ``"XLSForm"`` or ``"Qualtrics"``.
+        ``"XLSForm"``, ``"Qualtrics"`` or ``"DDI codebook"``.
     questions : tuple of Question
         In the order of the form.
     untranslated : tuple of Untranslated
         Expressions that could not be parsed.
+    hints : dict of str to ColumnHints
+        By column, what a codebook says of it beyond its question.
     """
 
     source: str
     kind: str
     questions: tuple[Question, ...]
     untranslated: tuple[Untranslated, ...] = ()
+    hints: dict[str, ColumnHints] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Question:
         for question in self.questions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,13 @@ def read_qsf(path: Path) -> Form:
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))
         elements = content["SurveyElements"]
-        kinds = [(element["Element"], element) for element in elements]
+        if not isinstance(elements, list):
+            raise TypeError("SurveyElements is not a list")
+        kinds = [(element["Element"], element.get("Payload")) for element in _records(elements)]
+        questions = _by_id((payload for kind, payload in kinds if kind == "SQ"), "QuestionID")
+        blocks = next((payload for kind, payload in kinds if kind == "BL"), None)
+        flow = next((payload for kind, payload in kinds if kind == "FL"), None)
+        form = _FlowReader(path.name, questions, _by_id(blocks, "ID")).read(_record(flow))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"The file '{path.name}' is not a Qualtrics survey",
@@ -53,13 +59,6 @@ def read_qsf(path: Path) -> Form:
             expected="JSON with SurveyElements, as Qualtrics exports it",
             next_step="In Qualtrics: Survey, Tools, Import/Export, Export Survey",
         ) from error
-    payloads = [element.get("Payload") for kind, element in kinds if kind == "SQ"]
-    questions = {
-        one["QuestionID"]: one for one in payloads if isinstance(one, dict) and "QuestionID" in one
-    }
-    blocks = next((e.get("Payload") for kind, e in kinds if kind == "BL"), None) or []
-    flow = next((e.get("Payload") for kind, e in kinds if kind == "FL"), None) or {}
-    form = _FlowReader(path.name, questions, _by_id(blocks)).read(flow)
     if not form.questions:
         raise InputError(
             f"The form '{path.name}' has no questions",
@@ -68,10 +67,20 @@ def read_qsf(path: Path) -> Form:
     return form
 
 
-def _by_id(blocks: Any) -> dict[str, dict[str, Any]]:
-    """Return the blocks by identifier; the payload is a list or a dictionary of them."""
-    listed = blocks.values() if isinstance(blocks, dict) else blocks
-    return {one["ID"]: one for one in listed if isinstance(one, dict) and "ID" in one}
+def _record(content: Any) -> dict[str, Any]:
+    """Return an object of the file; Qualtrics writes empty ones as [] or null."""
+    return content if isinstance(content, dict) else {}
+
+
+def _records(content: Any) -> list[dict[str, Any]]:
+    """Return objects that are listed, or the values of an object, without other values."""
+    listed = content.values() if isinstance(content, dict) else content
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, Iterable) else []
+
+
+def _by_id(content: Any, key: str) -> dict[str, dict[str, Any]]:
+    """Return objects by their identifier."""
+    return {one[key]: one for one in _records(content) if isinstance(one.get(key), str)}
 
 
 @dataclass
@@ -87,30 +96,31 @@ class _FlowReader:
     ended: list[Expression] = field(default_factory=list)
 
     def read(self, flow: dict[str, Any]) -> Form:
-        self._flow(flow.get("Flow") or [], ())
+        self._flow(flow.get("Flow"), ())
         return Form(self.source, "Qualtrics", tuple(self.found), tuple(self.untranslated))
 
-    def _flow(self, parts: list[dict[str, Any]], given: tuple[Expression, ...]) -> None:
-        for part in parts:
+    def _flow(self, parts: Any, given: tuple[Expression, ...]) -> None:
+        for part in _records(parts):
             kind = part.get("Type")
             inner = given
             if kind == "Branch":
                 condition = self._logic(part.get("BranchLogic"), "a branch of the flow")
                 inner = given if condition is None else (*given, condition)
-            if kind in ("Block", "Standard") and part.get("ID") in self.blocks:
-                self._block(self.blocks[part["ID"]], given)
+            block = self.blocks.get(str(part.get("ID")))
+            if kind in ("Block", "Standard") and block is not None:
+                self._block(block, given)
             elif kind in ("BlockRandomizer", "Quota") and part.get("Flow"):
                 self._note(f"{kind} in the flow", "", "which part is shown is decided at random")
             elif kind == "EndSurvey" and given:
                 self.ended.append(_all(given))
-            self._flow(part.get("Flow") or [], inner)
+            self._flow(part.get("Flow"), inner)
 
     def _block(self, block: dict[str, Any], given: tuple[Expression, ...]) -> None:
         if block.get("Type") == "Trash":
             return
         passed: list[tuple[Expression, str]] = []
-        for element in block.get("BlockElements") or []:
-            raw = self.raw.get(element.get("QuestionID", ""))
+        for element in _records(block.get("BlockElements")):
+            raw = self.raw.get(str(element.get("QuestionID")))
             if raw is None:
                 continue
             identifier = raw["QuestionID"]
@@ -122,7 +132,7 @@ class _FlowReader:
 
     def _jumps(self, element: dict[str, Any], question: str) -> Iterator[tuple[Expression, str]]:
         """Return when the rest of a block is passed over, and up to which question."""
-        for jump in element.get("SkipLogic") or []:
+        for jump in _records(element.get("SkipLogic")):
             text = f"{jump.get('ChoiceLocator', '')} {jump.get('Condition', '')}"
             try:
                 condition = self._expression(jump.get("ChoiceLocator", ""), jump.get("Condition"))
@@ -140,7 +150,7 @@ class _FlowReader:
         if raw.get("DisplayLogic"):
             condition = self._logic(raw["DisplayLogic"], _name(raw))
             shown = given if condition is None else (*given, condition)
-        text = _plain(raw.get("DisplayLogic", {}).get("Description", "")) or (
+        text = _plain(_record(raw.get("DisplayLogic")).get("Description")) or (
             "the flow of the survey leads here" if shown else ""
         )
         for question in _questions(raw):
@@ -152,7 +162,7 @@ class _FlowReader:
             return _joined(
                 [
                     (group.get("Type", "If"), self._group(group))
-                    for key, group in sorted((logic or {}).items())
+                    for key, group in sorted(_record(logic).items())
                     if key.isdigit() and isinstance(group, dict)
                 ],
                 default="Or",
@@ -174,7 +184,8 @@ class _FlowReader:
                 parts.append((one.get("Conjuction", "And"), expression))
         return _joined(parts, default="And")
 
-    def _expression(self, operand: str, sign: Any, value: Any = None) -> Expression:
+    def _expression(self, place: Any, sign: Any, value: Any = None) -> Expression:
+        operand, sign = str(place), str(sign)
         match = _CHOICE.match(operand)
         if match is not None and sign in ("Selected", "NotSelected"):
             raw = self.raw.get(match["question"])
@@ -230,7 +241,8 @@ def _questions(raw: dict[str, Any]) -> list[Question]:
         options = {codes[key]: _display(one) for key, one in _choices(raw)}
         return [Question(name, Answers.ONE, label=label, options=options)]
     if kind == "TE":
-        content = raw.get("Validation", {}).get("Settings", {}).get("ContentType")
+        settings = _record(_record(raw.get("Validation")).get("Settings"))
+        content = settings.get("ContentType")
         number = Answers.NUMBER if content == "ValidNumber" else Answers.OTHER
         return [Question(name, number, label=label)]
     if kind == "Slider":
@@ -243,10 +255,11 @@ def _questions(raw: dict[str, Any]) -> list[Question]:
 
 
 def _choices(raw: dict[str, Any]) -> list[tuple[str, Any]]:
-    choices = raw.get("Choices") or {}
-    listed = choices.items() if isinstance(choices, dict) else enumerate(choices, 1)
+    choices = raw.get("Choices")
+    listed = enumerate(choices, 1) if isinstance(choices, list) else _record(choices).items()
     found = {str(key): one for key, one in listed}
-    order = [str(key) for key in raw.get("ChoiceOrder") or found]
+    order = raw.get("ChoiceOrder")
+    order = [str(key) for key in order] if order and isinstance(order, list) else list(found)
     return [(key, found[key]) for key in order if key in found]
 
 

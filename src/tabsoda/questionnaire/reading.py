@@ -7,9 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tabsoda.errors import InputError
-from tabsoda.questionnaire.columns import FormColumns, find_columns, form_hints
+from tabsoda.questionnaire.columns import FormColumns, find_columns, form_hints, undivided_options
 from tabsoda.questionnaire.constraints import with_form_edits
+from tabsoda.questionnaire.ddi import read_ddi
 from tabsoda.questionnaire.form import Answers, Form, Untranslated
 from tabsoda.questionnaire.qualtrics import read_qsf
 from tabsoda.questionnaire.rules import form_rules
@@ -19,7 +22,7 @@ from tabsoda.reading.excel import ENDINGS as EXCEL_ENDINGS
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.survey import Survey
 
-_ENDINGS = (*EXCEL_ENDINGS, ".qsf")
+_ENDINGS = (*EXCEL_ENDINGS, ".qsf", ".xml")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,8 @@ def read_form(path: str | Path) -> Form:
     Parameters
     ----------
     path : str or Path
-        An XLSForm (ODK, KoboToolbox, SurveyCTO), or a Qualtrics survey (.qsf).
+        An XLSForm (ODK, KoboToolbox, SurveyCTO), a Qualtrics survey (.qsf) or a DDI codebook
+        (.xml).
     """
     path = Path(path)
     if not path.is_file():
@@ -68,10 +72,10 @@ def read_form(path: str | Path) -> Form:
             f"The form '{path.name}' has an unknown extension",
             found=ending or "no extension",
             expected=", ".join(_ENDINGS),
-            next_step="Give an XLSForm workbook or a Qualtrics survey; DDI codebooks are read with"
-            " --codebook",
+            next_step="Give an XLSForm workbook, a Qualtrics survey or a DDI codebook",
         )
-    return read_qsf(path) if ending == ".qsf" else read_xlsform(path)
+    readers = {".qsf": read_qsf, ".xml": read_ddi}
+    return readers.get(ending, read_xlsform)(path)
 
 
 def read_survey_with_form(
@@ -94,8 +98,13 @@ def read_survey_with_form(
     """
     chosen = form if isinstance(form, Form) else read_form(form)
     survey = read_survey(
-        source, description, codebook=partial(form_hints, chosen), unlisted=unlisted
+        source,
+        description,
+        codebook=partial(form_hints, chosen),
+        unlisted=unlisted,
+        several=partial(undivided_options, chosen),
     )
+    chosen = _with_whole_numbers(chosen, survey)
     columns = find_columns(chosen, survey.frame.columns)
     edited = with_form_edits(chosen, survey.schema, columns)
     table = replace(survey.table, columns=edited.schema.questions)
@@ -106,7 +115,7 @@ def read_survey_with_form(
             question.name,
             "answers",
             "select_multiple",
-            "its answers are in one column; export one column per option",
+            "its answers are in one column, and none of the form's options is in its cells",
         )
         for question in chosen.questions
         if question.answers is Answers.SEVERAL
@@ -115,3 +124,18 @@ def read_survey_with_form(
     )
     left = (*chosen.untranslated, *undivided, *found.untranslated, *edited.untranslated)
     return SurveyWithForm(survey, chosen, columns, found.rules, left)
+
+
+def _with_whole_numbers(form: Form, survey: Survey) -> Form:
+    """Return the form with numbers as whole if all their answers are; codebooks do not say it."""
+    if not form.hints:
+        return form
+    values, names = survey.table.values, survey.table.names
+    whole = {n for n, v in zip(names, values.T, strict=True) if np.all(np.isnan(v) | (v % 1 == 0))}
+    questions = tuple(
+        replace(one, answers=Answers.WHOLE)
+        if one.answers is Answers.NUMBER and one.name in whole
+        else one
+        for one in form.questions
+    )
+    return replace(form, questions=questions)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from tabsoda._version import __version__
-from tabsoda.questionnaire.answer_sets import Gate, Gates, Path, conjuncts, paths_where
+from tabsoda.questionnaire.answer_sets import (
+    MOST_PATHS,
+    Gate,
+    Gates,
+    Path,
+    conjuncts,
+    paths_where,
+)
 from tabsoda.questionnaire.columns import FormColumns
 from tabsoda.questionnaire.expressions import ExpressionError
 from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
@@ -159,4 +167,8 @@ class _Translator:
 
 def _conditions(path: Path) -> list[tuple[Condition, ...]]:
     """Return a path as conditions; a number in two intervals makes two of it."""
-    return [tuple(chosen) for chosen in product(*(one.conditions() for one in path.values()))]
+    parts = [one.conditions() for one in path.values()]
+    if math.prod(map(len, parts)) > MOST_PATHS:
+        # Their number doubles with every number that must not have a certain value.
+        raise ExpressionError(f"it has more than {MOST_PATHS} alternatives")
+    return list(product(*parts))

@@ -24,6 +24,10 @@ _SELECT = re.compile(
     r"select[ _](?P<how>one|multiple)(?P<file>_from_file)?(?: from)? (?P<list>\S+)(?P<rest>.*)",
     re.IGNORECASE,
 )
+_REPEATED = (
+    "a repeated group is a table of its own, with one row per repetition; export and impute that"
+    " table by itself, with the respondents' answers that it needs joined to it"
+)
 _GROUP = re.compile(r"(?P<what>begin|end)[ _](?P<kind>group|repeat)")
 
 
@@ -82,6 +86,10 @@ class _Reader:
         if group is not None:
             if group["what"] == "begin":
                 self._groups.append((row.get("name", ""), row.get("relevant", "")))
+                if group["kind"] == "repeat":
+                    self._untranslated.append(
+                        Untranslated(row.get("name", ""), "answers", written, _REPEATED)
+                    )
             elif self._groups:
                 self._groups.pop()
             return None

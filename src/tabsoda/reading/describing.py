@@ -38,25 +38,25 @@ def describe(raw: RawTable, description: Any, events: EventLog) -> Schema:
         Receives one event per decision.
     """
     raw = replace(raw, hints=with_file_meanings({n: raw.hint(n) for n in raw.frame.columns}))
-    given = _given(description)
+    given = given_description(description)
     base = _proposed(raw, given, events) if given.schema is None else _described(raw, given, events)
     if given.corrections:
         base = given.corrected(
             base,
             tuple(raw.frame.columns),
-            lambda: propose_schema(raw.frame, raw.hints, raw.tags),
+            lambda: propose_schema(raw.frame.drop(raw.divided), raw.hints, raw.tags),
             lambda name: _distinct(raw, name),
             events,
         )
     for name in raw.frame.columns:
-        if name not in base:
+        if name not in base and name not in raw.divided:
             events.add("column_not_described", column=name)
     return given.constrained(base)
 
 
 def _proposed(raw: RawTable, given: Description, events: EventLog) -> Schema:
     """Guess every column, and log each guess, except what a person has given."""
-    schema = propose_schema(raw.frame, raw.hints, raw.tags)
+    schema = propose_schema(raw.frame.drop(raw.divided), raw.hints, raw.tags)
     for column in schema:
         own, hints = given.given_for(column.name), raw.hint(column.name)
         _log_guess(column, hints, own, events)
@@ -92,7 +92,8 @@ def _described(raw: RawTable, given: Description, events: EventLog) -> Schema:
     return completed
 
 
-def _given(description: Any) -> Description:
+def given_description(description: Any) -> Description:
+    """Return what a person gave as a description: a schema, a file, a list, or nothing."""
     if description is None:
         return Description(None)
     if isinstance(description, Description):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from tabsoda.reading.raw import RawTable
 from tabsoda.reading.reader_process import ReaderFailure, read_apart
 
 ENDINGS = (".xlsx", ".xlsm", ".xls", ".ods")
+# Sheets of answers unpack to 5 to 30 times their size; files that are made to fill the memory, to
+# several hundred times. Small files may do as they like.
+_MUCH, _LARGEST_RATIO = 200_000_000, 100
 
 
 def read_excel(path: Path) -> RawTable:
@@ -67,6 +71,7 @@ def _open(path: Path, events: EventLog) -> Any:
             expected="fastexcel, which reads Excel files",
             next_step="Install it: pip install 'tabsoda[excel]'; or save the sheet as CSV",
         ) from error
+    _refuse_bomb(path)
     try:
         # A damaged file can end the process that decodes it: another process tries first.
         read_apart(path, "excel", events)
@@ -78,6 +83,29 @@ def _open(path: Path, events: EventLog) -> Any:
             expected="a complete workbook without a password",
             next_step="It may be truncated or protected; open and save it in Excel, or as CSV",
         ) from error
+
+
+def _refuse_bomb(path: Path) -> None:
+    """Raise if a workbook unpacks to very much more than its size, as no workbook of answers does.
+
+    The process that reads it has a limit on memory as well; this one says what is wrong.
+    """
+    if not zipfile.is_zipfile(path):
+        return
+    try:
+        with zipfile.ZipFile(path) as packed:
+            unpacked = sum(part.file_size for part in packed.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        # Damaged; the reader finds out where.
+        return
+    size = path.stat().st_size
+    if unpacked > _MUCH and unpacked > _LARGEST_RATIO * size:
+        raise InputError(
+            f"The file '{path.name}' unpacks to far more than a workbook of its size holds",
+            found=f"{size / 1e6:,.1f} MB that unpack to {unpacked / 1e6:,.0f} MB",
+            expected=f"at most {_LARGEST_RATIO} times its size",
+            next_step="If you trust it, open it in Excel and save the sheet as CSV",
+        )
 
 
 def _cells(workbook: Any, sheet: str, path: Path) -> pl.DataFrame:

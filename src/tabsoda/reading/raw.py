@@ -31,6 +31,8 @@ class RawTable:
     events : EventLog
     source : str
         The file's name; empty for a frame.
+    divided : frozenset of str
+        Columns with several answers per cell, which columns of their own hold as well.
     """
 
     frame: pl.DataFrame
@@ -39,6 +41,7 @@ class RawTable:
     blank_is_text: bool = False
     events: EventLog = field(default_factory=EventLog)
     source: str = ""
+    divided: frozenset[str] = frozenset()
 
     def hint(self, name: str) -> ColumnHints:
         """Return the metadata of a column; empty hints if there is none."""

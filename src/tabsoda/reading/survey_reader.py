@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,24 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.reading.codebook import read_codebook
 from tabsoda.reading.coding import CodedColumn, code_column
-from tabsoda.reading.describing import describe
+from tabsoda.reading.describing import describe, given_description
 from tabsoda.reading.files import read_file
 from tabsoda.reading.flags import flag_columns, flag_roles
 from tabsoda.reading.frames import read_frame
 from tabsoda.reading.raw import RawTable
+from tabsoda.reading.several_answers import with_split_answers
 from tabsoda.reading.skip_masks import load_mask
 from tabsoda.schema.column import Column
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.schema import Schema
-from tabsoda.states.sources import add_mask, states_from_reasons
+from tabsoda.states.cell_states import CellStates
 from tabsoda.survey import InputFile, Survey
 from tabsoda.table import CodedTable
 
 # Values named in one message or event.
 _SHOWN = 6
 HintsFor = Callable[[Sequence[str]], dict[str, ColumnHints]]
+OptionsFor = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 
 
 def read_survey(
@@ -38,6 +40,7 @@ def read_survey(
     codebook: str | Path | HintsFor | None = None,
     skip_mask: Any = None,
     unlisted: str = "error",
+    several: Mapping[str, Sequence[str]] | OptionsFor | None = None,
 ) -> Survey:
     """Read a survey file or a data frame.
 
@@ -56,6 +59,11 @@ def read_survey(
         True where a cell is a structural skip; added to skips known from codes.
     unlisted : {"error", "missing"}
         How to treat a value that the description lists neither as an answer nor as a code.
+    several : mapping of str to sequence of str, or callable, optional
+        Columns with several answers per cell and their options, such as ``{"drinks": ["beer",
+        "wine"]}``; or a function that returns them for the names of the data's columns. Each
+        option becomes a column, ``drinks/beer``. Without it and without a description, such
+        columns are recognised.
 
     Returns
     -------
@@ -77,6 +85,16 @@ def read_survey(
             "Unknown value of unlisted", found=repr(unlisted), expected="'error', 'missing'"
         )
     raw = read_file(Path(source)) if isinstance(source, str | Path) else read_frame(source)
+    given = given_description(description)
+    options = several(raw.frame.columns) if callable(several) else several or {}
+    unknown = [name for name in options if name not in raw.frame.columns]
+    if unknown:
+        raise InputError(
+            "is to be split into its answers, but is not in the data",
+            column=unknown[0],
+            expected=", ".join(raw.frame.columns[:5]),
+        )
+    raw = with_split_answers(raw, options, given.schema.names if given.schema else None)
     if not raw.frame.height or not raw.frame.width:
         raise InputError("The table is empty", expected="at least one row and one column")
     events = EventLog(list(raw.events))
@@ -84,7 +102,7 @@ def read_survey(
         names = raw.frame.columns
         book = codebook(names) if callable(codebook) else read_codebook(codebook)
         _add_codebook(raw, book, events)
-    schema = describe(raw, description, events)
+    schema = describe(raw, given, events)
     if not schema.questions:
         raise InputError(
             "The survey has no questions",
@@ -96,7 +114,7 @@ def read_survey(
     table = _table(schema, coded)
     if skip_mask is not None:
         mask = load_mask(skip_mask, table.names, raw.frame.height, all_names=raw.frame.columns)
-        table = table.with_states(add_mask(table.states, mask))
+        table = table.with_states(table.states.with_skips(table.states.skipped | mask))
         events.add("skips_taken_from_mask", cells=int(mask.sum()))
     flag_columns(table, events)
     flag_roles(raw.frame, schema, events)
@@ -118,7 +136,7 @@ def _code(column: Column, raw: RawTable) -> CodedColumn:
 def _table(schema: Schema, coded: dict[str, CodedColumn]) -> CodedTable:
     values = np.column_stack([column.values for column in coded.values()])
     reasons = np.column_stack([column.reasons for column in coded.values()])
-    return CodedTable(schema.questions, values, states_from_reasons(reasons, tuple(coded)))
+    return CodedTable(schema.questions, values, CellStates.from_reasons(reasons, tuple(coded)))
 
 
 def _add_codebook(raw: RawTable, book: dict[str, ColumnHints], events: EventLog) -> None:
