@@ -124,8 +124,8 @@ def test_columns_that_only_a_pattern_names_join_described_ones_in_file_order(tmp
     assert set(found.schema.names) == {"Q12_a", "Q12_b", "Q12_c", "AGE"}
     assert found.schema.names.index("Q12_a") < found.schema.names.index("Q12_b")
     assert found.schema["Q12_b"].kind is ColumnKind.ORDINAL
-    told = {e.column for e in found.events if e.kind == "column_not_described"}
-    assert told == {"Q12_text", "GATE", "FOLLOW", "INTNUM"}
+    logged = {e.column for e in found.events if e.kind == "column_not_described"}
+    assert logged == {"Q12_text", "GATE", "FOLLOW", "INTNUM"}
 
 
 @pytest.mark.parametrize(
@@ -176,6 +176,23 @@ def test_set_on_the_command_line_writes_the_whole_description(tmp_path, capsys):
             main(["inspect", str(data), "--set", wrong])
         assert stop.value.code == 2
         assert wrong in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_kind_and_its_levels_are_set_together(tmp_path):
+    data = tmp_path / "data.csv"
+    # Without the levels, an ordinal of these texts is not valid.
+    pl.DataFrame({"colour": ["red", "blue", "green"] * 20}).write_csv(data)
+    settings = ["colour.kind=ordinal", "colour.levels=red,green,blue"]
+    for given in (settings, settings[::-1]):
+        out = tmp_path / "survey.toml"
+        main(
+            ["inspect", str(data), "--set", given[0], "--set", given[1], "-o", str(out), "--force"]
+        )
+        found = load_schema(out)["colour"]
+        assert (found.kind, found.levels) == (ColumnKind.ORDINAL, ("red", "green", "blue"))
+    # A later text has priority.
+    (one,) = parse_settings(["a.kind=nominal", "a.missing.9=skip", "a.missing.9=answer"])
+    assert (one.kind, one.codes) == (ColumnKind.NOMINAL, {9: None})
 
 
 def test_names_with_dots_can_be_set():

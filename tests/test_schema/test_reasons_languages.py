@@ -196,6 +196,8 @@ def test_utf8_read_as_latin1_does_not_matter():
         ("Não conhece o partido", False, "", None),
         ("Não conhece o partido (Esp.)", True, "", DONT_KNOW),
         ("Never heard of", False, "", None),
+        ("Does not know the person", False, "", None),
+        ("Don't know this person", True, "", DONT_KNOW),
         ("Haven't heard of", True, "", DONT_KNOW),
         ("No lo conoce", True, "", DONT_KNOW),
         ("Refused entry at a border", True, "", REFUSED),

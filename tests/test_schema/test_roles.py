@@ -11,9 +11,11 @@ from tabsoda.errors import InputError
 from tabsoda.reading import read_survey
 from tabsoda.reading.inspection import summarize
 from tabsoda.schema import Column, ColumnRole
+from tabsoda.schema.content import content_of
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.inference import propose_column
 from tabsoda.schema.role_words import label_rule, name_words
+from tabsoda.schema.roles import guess_role
 from tabsoda.schema.vocabulary import language_documents
 from tabsoda.schema.words import words
 from tabsoda.skips.miner import SkipMiner
@@ -206,7 +208,7 @@ def test_words_of_names(name, found):
     assert name_words(name) == found
 
 
-def test_no_word_for_a_weight_speaks_against_one():
+def test_words_for_weights_do_not_count_against_a_weight():
     body = label_rule("body")
     for document in language_documents():
         for text in (*document["roles"]["weight"], *document["roles"]["weight_word"]):
@@ -223,11 +225,11 @@ def test_guessed_roles_are_events_and_lines_of_inspect():
     ]
 
 
-def test_ignored_columns_are_no_gates_and_no_questions():
+def test_ignored_columns_are_neither_gates_nor_questions():
     gate = draw(1, 2)
     frame = pl.DataFrame(
         {
-            # The interviewer number tells the gate's answer without exception.
+            # The interviewer number determines the gate's answer.
             "interviewer": [100 * answer + row % 30 for row, answer in enumerate(gate)],
             "gate": gate,
             "follower": [value if g == 1 else None for value, g in zip(ITEM, gate, strict=True)],
@@ -245,3 +247,19 @@ def test_a_survey_without_a_question_is_refused():
             pl.DataFrame({"a": [1, 2]}), [{"name": "a", "type": "nominal", "role": "ignore"}]
         )
     assert Column("a", "nominal", role=ColumnRole.IGNORE).role == "ignore"
+
+
+def test_remarks_of_a_few_respondents_are_free_text_and_rare_long_answers_are_not():
+    remarks = [f"I would like to say that number {n} was asked twice, thank you." for n in range(3)]
+    blank = [None] * 29
+    column = pl.Series("remarks", remarks + blank)
+    role, reason = guess_role("remarks", content_of(column, ColumnHints()))
+    assert role is ColumnRole.IGNORE
+    assert "free text, 3 different texts" in reason
+    for others in (
+        [remarks[0], remarks[0], remarks[1], remarks[2], *blank],  # one was given twice
+        ["yes", "no", "perhaps", *blank],
+        remarks[:2] + blank,
+        remarks + ["No remark", "None", "Nothing to add"] * 10,
+    ):
+        assert guess_role("remarks", content_of(pl.Series(others), ColumnHints()))[1] == ""

@@ -36,7 +36,7 @@ def test_codes_decide_where_words_leave_it_open(labels):
 
 
 @pytest.mark.parametrize("labels", LISTS)
-def test_lists_are_no_scales(labels):
+def test_lists_are_not_scales(labels):
     scale = recognize_scale(labels)
     assert scale is None or scale.order is None
     facts = ColumnFacts("q", labels=dict(enumerate(labels, 1)))
@@ -146,3 +146,26 @@ def test_codes_in_front_of_labels():
     assert without_codes(ends, [0, 1, 2, 3, 4]) == ("Left", "", "", "", "Right")
     others = ["(02)", "(03)", "(04)"]
     assert without_codes(others, [1, 2, 3]) == tuple(others)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ("1. Dezil", "2. Dezil", "3. Dezil"),
+        ("1st quintile", "2nd quintile", "3rd quintile"),
+        ("Quartil 1", "Quartil 2", "Quartil 3"),
+        ("1er décile", "2e décile", "3e décile"),
+        ("1º quintil", "2º quintil", "3º quintil"),
+    ],
+)
+def test_quantiles_are_in_the_order_of_their_numbers(labels):
+    codes = range(1, 4)
+    assert recognize_scale(without_codes(labels, codes)).order == (0, 1, 2)
+    moved = (labels[2], labels[0], labels[1])
+    assert recognize_scale(moved).order == (1, 2, 0)
+
+
+def test_numbered_districts_are_names():
+    assert (
+        recognize_scale(without_codes(["1. Bezirk", "2. Bezirk", "3. Bezirk"], [1, 2, 3])) is None
+    )

@@ -63,7 +63,7 @@ def test_json_comes_back_unchanged(tmp_path_factory, schema):
         assert before.confidence is after.confidence
         assert set(before.special_codes) == set(after.special_codes)
         for code, reason in before.special_codes.items():
-            # "Missing" without a reason takes the one its label tells.
+            # "Missing" without a reason takes the one in its label.
             assert after.special_codes[code] is reason or reason is Reason.OTHER
 
 

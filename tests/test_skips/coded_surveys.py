@@ -50,11 +50,11 @@ def coded_surveys(draw: st.DrawFn, n_rows: int = 400) -> CodedTable:
     reasons[skipped] = 0
     values[rng.random(values.shape) < 0.02] = np.nan
     blank = np.isnan(values) & (reasons == 0)
-    told = rng.random(values.shape) < draw(st.sampled_from([0.0, 0.5, 1.0]))
+    coded = rng.random(values.shape) < draw(st.sampled_from([0.0, 0.5, 1.0]))
     wrong = np.zeros(values.shape, dtype=bool)
     wrong[:, draw(st.integers(0, 4))] = rng.random(n_rows) < draw(st.sampled_from([0.0, 0.2]))
     values[wrong], reasons[wrong] = np.nan, 0
-    known = (told & skipped & blank) | wrong
+    known = (coded & skipped & blank) | wrong
     states = CellStates.from_masks(
         ~np.isnan(values), known, tuple(c.name for c in COLUMNS), reasons
     )
@@ -62,9 +62,9 @@ def coded_surveys(draw: st.DrawFn, n_rows: int = 400) -> CodedTable:
 
 
 def as_file(table: CodedTable) -> tuple[pl.DataFrame, Schema, np.ndarray]:
-    """Return data with codes, their description, and a mask of the skips that no code tells.
+    """Return data with codes, their description, and a mask of the skips that no code marks.
 
-    Skips of every other row are told by a code, the others by the mask.
+    A code marks the skips of every other row, the mask those of the others.
     """
     code_of = {reason_code(reason): code for code, reason in SPECIAL.items()}
     masked = table.states.skipped & (np.arange(table.shape[0])[:, None] % 2 == 1)

@@ -1,4 +1,4 @@
-"""Miner, rules file, ``check``, review page and imputer agree, whatever codes and masks tell."""
+"""Miner, rules file, ``check``, review page and imputer agree, whatever codes and masks say."""
 
 import numpy as np
 import pytest

@@ -67,7 +67,7 @@ def test_the_rules_of_a_form_hold_without_exception(split_forms):
     assert worry.evidence.fired_blank == made.answered("FORM", 1).sum()
 
 
-def test_keys_and_interviewers_are_no_gates_and_the_log_says_so(split_forms):
+def test_keys_and_interviewers_are_not_gates_and_this_is_logged(split_forms):
     made = split_forms(1000, seed=5, nonresponse=0.03)
     mined = SkipMiner().mine(made.table)
     left_out = [e for e in mined.events if e.kind == "column_not_used_as_gate"]

@@ -243,7 +243,7 @@ def test_rules_withhold_skips_among_many_rows_and_judge_few_rows_alone():
     assert rules.apply(wave.rows(few[:0])).skipped.shape == (0, wave.shape[1])
 
 
-def test_skips_known_from_codes_stay_and_are_no_sign_of_absence():
+def test_skips_known_from_codes_stay_and_do_not_indicate_absence():
     wave, gone = wave_survey()
     rules = RuleSet.from_mined(SkipMiner().mine(wave), wave.columns)
     known = np.zeros(wave.shape, dtype=bool)
@@ -275,7 +275,7 @@ def test_a_rarely_asked_question_does_not_make_everything_pure():
     assert mined.rules == ()
 
 
-def test_targets_left_out_are_told():
+def test_targets_left_out_are_logged():
     table, _ = survey(n=400)
     values = table.values.copy()
     values[:, 7] = np.nan

@@ -118,6 +118,6 @@ def test_rivals_are_counted_in_the_reviewed_table_and_flagged():
 def test_a_rival_gives_no_hidden_count_away():
     rules = rule_set()
     summary = rules_summary(rules, examine(rules, table()), below=10)
-    # Five blanks are left open by the rule; the rival's margins would tell them.
+    # Five blanks are left open by the rule; the margins of the rival would reveal them.
     assert summary["rules"][0]["counts"]["silent_blank"] is None
     assert set(summary["rules"][0]["rivals"][0]["counts"].values()) == {None}

@@ -1,4 +1,4 @@
-"""Rules files: what is saved comes back, and nonsense is told by name."""
+"""Rules files: what is saved comes back, and errors name what is wrong."""
 
 import re
 import tomllib
@@ -178,7 +178,7 @@ def test_a_rule_written_by_hand_needs_three_fields(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "expected"),
     [
         ('"proposed"', '"perhaps"', ["'r001'", "'status'", "'perhaps'", "'approved'"]),
         ("is = [2]", 'is = ["2"]', ["'r001'", "'is'", "'2'", "1, 2"]),
@@ -213,16 +213,16 @@ def test_a_rule_written_by_hand_needs_three_fields(tmp_path):
         ("[[column]]", "[[column", ["not TOML", "line"]),
     ],
 )
-def test_nonsense_names_rule_field_found_and_expected(tmp_path, old, new, told):
+def test_nonsense_names_rule_field_found_and_expected(tmp_path, old, new, expected):
     with pytest.raises(InputError) as caught:
         RuleSet.from_toml(_edited(tmp_path, old, new))
     message = str(caught.value)
-    for part in ["rules.toml", *told]:
+    for part in ["rules.toml", *expected]:
         assert part in message, message
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"a,b\n1,2\n", b'{"rule": []}'])
-def test_what_is_no_rules_file_is_refused(tmp_path, content):
+def test_other_files_are_refused_as_rules_files(tmp_path, content):
     path = tmp_path / "rules.toml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"rules\.toml"):

@@ -31,8 +31,6 @@ class Content:
         Each distinct answer once: numbers by size, then texts alphabetically.
     special : mapping of Code to Reason
     n_rows : int
-    n_filled : int
-        Rows that are not empty.
     is_temporal : bool
         Whether the file stores dates or times.
     counts : tuple of int
@@ -44,7 +42,6 @@ class Content:
     answers: tuple[Code, ...]
     special: Mapping[Code, Reason]
     n_rows: int
-    n_filled: int
     is_temporal: bool = False
     counts: tuple[int, ...] = ()
     has_clock_time: bool = False
@@ -85,7 +82,7 @@ def content_of(
     try:
         data = comparable(series)
     except InputError:
-        return Content((), {}, len(series), 0)
+        return Content((), {}, len(series))
     counted = data.alias("value").drop_nulls().value_counts(name="n")
     distinct = counted["value"].to_list()
     letters = sorted({tag for tag in tags if tag is not None}) if tags is not None else []
@@ -104,7 +101,6 @@ def content_of(
         answers,
         special,
         len(series),
-        len(series) - data.null_count(),
         kind.is_temporal(),
         tuple(count_of[answer] for answer in answers),
         kind.is_temporal() and str(kind) != "Date",

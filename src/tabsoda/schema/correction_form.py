@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from tabsoda.errors import InputError
-from tabsoda.schema.code_lists import Codes, take
 from tabsoda.schema.codes import numeric_if_possible
 from tabsoda.schema.column import Code, ColumnKind, ColumnRole, Reason
 from tabsoda.schema.corrections import ANSWER, EMPTY_CELL, Correction
 
+
+class Labelled(BaseModel):
+    """A code with its label."""
+
+    model_config = ConfigDict(extra="forbid")
+    code: StrictInt | StrictFloat | StrictStr
+    label: StrictStr
+
+
+# A list of codes: a code alone, or a code with its label.
+Codes = list[StrictInt | StrictFloat | StrictStr | Labelled]
 ReasonOrAnswer = Literal["skip", "refused", "dont_know", "blank", "other", "answer"]
 LevelSets = dict[str, Codes]
 
@@ -66,6 +77,18 @@ class CorrectionForm(BaseModel):
         )
 
 
+def take(entries: Iterable[Code | Labelled], labels: dict[Code, str]) -> list[Code]:
+    """Return the codes of a list, and add their labels to ``labels``."""
+    codes: list[Code] = []
+    for entry in entries:
+        if isinstance(entry, Labelled):
+            labels[entry.code] = entry.label
+            codes.append(entry.code)
+        else:
+            codes.append(entry)
+    return codes
+
+
 def named_levels(name: str, level_sets: Mapping[str, Codes], where: str) -> Codes:
     """Return a level set by its name; ``where`` names the column for error messages."""
     if name not in level_sets:
@@ -82,13 +105,39 @@ def named_levels(name: str, level_sets: Mapping[str, Codes], where: str) -> Code
 def parse_settings(settings: Iterable[str]) -> tuple[Correction, ...]:
     """Read corrections from texts such as ``Q12_*.kind=ordinal``.
 
+    Neighbouring texts for the same columns are one correction: a kind and its levels belong
+    together, because an ordinal of texts is not valid without their order.
+
     Examples
     --------
     >>> one, two = parse_settings(["Q12_*.kind=ordinal", "missing.-9=refused"])
     >>> one.pattern, one.kind.value, two.whole_file, two.codes[-9].value
     ('Q12_*', 'ordinal', True, 'refused')
+    >>> one, = parse_settings(["Q12_*.kind=ordinal", "Q12_*.levels=low,high"])
+    >>> one.kind.value, one.levels
+    ('ordinal', ('low', 'high'))
     """
-    return tuple(_parse(text) for text in settings)
+    corrections: list[Correction] = []
+    for one in map(_parse, settings):
+        if corrections and _concern_the_same(corrections[-1], one):
+            corrections[-1] = _joined(corrections[-1], one)
+        else:
+            corrections.append(one)
+    return tuple(corrections)
+
+
+def _concern_the_same(one: Correction, other: Correction) -> bool:
+    return (one.pattern, one.whole_file) == (other.pattern, other.whole_file)
+
+
+def _joined(one: Correction, later: Correction) -> Correction:
+    """Return both corrections as one; the later one has priority."""
+    given = {
+        name: getattr(later, name)
+        for name in ("kind", "role", "label", "levels")
+        if getattr(later, name) is not None
+    }
+    return replace(one, **given, codes={**one.codes, **later.codes})
 
 
 def _parse(text: str) -> Correction:

@@ -56,7 +56,7 @@ def load_description(path: str | Path) -> Description:
         return parse_description(text, path.name)
     try:
         entries = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"The survey description '{path}' is not valid JSON", found=str(error)
         ) from error

@@ -29,6 +29,7 @@ _RARE = 2
 _MIN_TEXTS = 10
 _TEXT_SHARE = 0.6
 _TEXT_LENGTH = 20
+_MIN_REMARKS, _REMARK_LENGTH = 3, 40
 # A label indicates a role if it has at most this many words besides the phrase.
 _SPARE_WORDS = 2
 _SHORT_LABEL = 5
@@ -261,12 +262,15 @@ def _free_text(e: _Evidence) -> Guess | None:
 
 
 def _is_free_text(e: _Evidence) -> bool:
-    if not e.is_text or e.content.is_temporal or e.distinct < _MIN_TEXTS:
-        return False
-    if e.content.n_rows < _MIN_ROWS:
+    if not e.is_text or e.content.is_temporal or e.content.n_rows < _MIN_ROWS:
         return False
     length = float(np.mean([len(str(answer)) for answer in e.content.answers]))
     has_spaces = float(np.mean([" " in str(answer).strip() for answer in e.content.answers]))
+    if e.distinct < _MIN_TEXTS:
+        # Remarks of a few respondents: sentences, no two alike.
+        all_differ = _MIN_REMARKS <= e.distinct == e.content.n_answers
+        is_rare = 2 * e.content.n_answers <= e.content.n_rows
+        return all_differ and is_rare and length > _REMARK_LENGTH and has_spaces == 1
     many = e.distinct >= _TEXT_SHARE * e.content.n_answers
     return many and ((length > _TEXT_LENGTH and has_spaces > 0.5) or not e.is_unique)
 

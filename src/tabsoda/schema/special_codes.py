@@ -16,7 +16,7 @@ from tabsoda.schema.words import words
 
 # Texts are read as labels in columns with at most this many of them.
 _MAX_TEXTS = 200
-# Shared words shorter than this are no evidence that labels belong to one scale.
+# Shared words shorter than this do not show that labels belong to one scale.
 _LONG_WORD = 4
 # With so few other answers, "not sure" and "unknown" are not answers.
 _FEW_ANSWERS = 2

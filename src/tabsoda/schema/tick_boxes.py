@@ -23,7 +23,7 @@ def names_its_answer(title: str, content: Content) -> bool:
 
     Examples
     --------
-    >>> names_its_answer("Which pies? - Apple", Content(("Apple",), {}, 9, 4))
+    >>> names_its_answer("Which pies? - Apple", Content(("Apple",), {}, 9))
     True
     """
     answer, title_words = words(str(content.answers[0])), words(title)
@@ -34,12 +34,12 @@ def names_its_answer(title: str, content: Content) -> bool:
 def boxes_in_lists(candidates: Sequence[Content | None]) -> list[bool]:
     """Return which columns belong to a list of boxes, in file order; None is another column.
 
-    Constants that are blank in the same rows are no list: boxes are ticked by different numbers of
-    respondents.
+    Constants that are blank in the same rows are not a list: boxes are ticked by different numbers
+    of respondents.
 
     Examples
     --------
-    >>> ticked = [Content((1,), {}, 9, n, counts=(n,)) for n in (4, 2, 5)]
+    >>> ticked = [Content((1,), {}, 9, counts=(n,)) for n in (4, 2, 5)]
     >>> boxes_in_lists([None, *ticked, None])
     [False, True, True, True, False]
     >>> boxes_in_lists(ticked[:2])

@@ -44,9 +44,16 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tabsoda.errors import InputError
-from tabsoda.schema.code_lists import Codes, Labelled, take
 from tabsoda.schema.column import Code, Column, ColumnKind, ColumnRole, Confidence, Reason
-from tabsoda.schema.correction_form import CorrectionForm, LevelSets, ReasonOrAnswer, named_levels
+from tabsoda.schema.correction_form import (
+    Codes,
+    CorrectionForm,
+    Labelled,
+    LevelSets,
+    ReasonOrAnswer,
+    named_levels,
+    take,
+)
 from tabsoda.schema.corrections import Correction
 from tabsoda.schema.description import Description
 from tabsoda.schema.edit import Derivation, Edit
@@ -143,7 +150,8 @@ def parse_description(text: str, source: str) -> Description:
     """Read a survey.toml; ``source`` names it in messages."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Beside errors of TOML: numbers with thousands of digits, very deep nesting.
         raise InputError(
             f"The survey description '{source}' is not valid TOML",
             found=str(error),

@@ -10,7 +10,6 @@ from typing import Any
 
 import tomli_w
 
-from tabsoda._internal.files import write_text
 from tabsoda.errors import InputError
 from tabsoda.schema.column import Code, Column, ColumnKind, Reason
 from tabsoda.skips.presence import Absence
@@ -49,7 +48,26 @@ _HEADER = """\
 
 def load_rules(path: Path) -> RuleSet:
     """Read a rules file; see :meth:`RuleSet.from_toml`."""
-    return rules_from_document(_read_toml(path), path.name)
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"The rules file '{path}' does not exist",
+            next_step="Check the path, or make it with: tabsoda mine DATA -o rules.toml",
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"The rules file '{path}' cannot be read", found=error.strerror or str(error)
+        ) from error
+    except (ValueError, RecursionError) as error:
+        # Beside errors of TOML and UTF-8: numbers with thousands of digits, very deep nesting.
+        raise InputError(
+            f"The rules file '{path.name}' is not TOML",
+            found=str(error),
+            expected="a file written by tabsoda mine -o",
+            next_step="Correct it at that place, or mine again",
+        ) from error
+    return rules_from_document(content, path.name)
 
 
 def rules_from_document(content: dict[str, Any], file: str) -> RuleSet:
@@ -73,11 +91,6 @@ def rules_from_document(content: dict[str, Any], file: str) -> RuleSet:
             expected=error.expected,
             next_step=error.next_step,
         ) from error
-
-
-def save_rules(rules: RuleSet, path: Path) -> None:
-    """Write a rules file atomically; see :meth:`RuleSet.to_toml`."""
-    write_text(path, dump_rules(rules))
 
 
 def dump_rules(rules: RuleSet) -> str:
@@ -249,27 +262,6 @@ def _paths_from(when: list[list[ConditionDocument]]) -> tuple[tuple[Condition, .
         )
         for path in when
     )
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise InputError(
-            f"The rules file '{path}' does not exist",
-            next_step="Check the path, or make it with: tabsoda mine DATA -o rules.toml",
-        ) from error
-    except OSError as error:
-        raise InputError(
-            f"The rules file '{path}' cannot be read", found=error.strerror or str(error)
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"The rules file '{path.name}' is not TOML",
-            found=str(error),
-            expected="a file written by tabsoda mine -o",
-            next_step="Correct it at that place, or mine again",
-        ) from error
 
 
 def _block(head: str, entry: Mapping[str, Any]) -> str:

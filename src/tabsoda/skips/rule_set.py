@@ -276,9 +276,10 @@ class RuleSet:
 
     def to_toml(self, path: str | Path) -> None:
         """Save as a rules file that a person can read, edit and sign; see :meth:`from_toml`."""
-        from tabsoda.skips.rule_files import save_rules
+        from tabsoda._internal.files import write_text
+        from tabsoda.skips.rule_files import dump_rules
 
-        save_rules(self, Path(path))
+        write_text(Path(path), dump_rules(self))
 
     @classmethod
     def from_mined(

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
-from scipy.stats import false_discovery_control
 
 from tabsoda.skips.rules import Evidence
 from tabsoda.skips.settings import PaperSettings
@@ -95,6 +94,9 @@ def _log_choose(n: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def adjust(log_p: Sequence[float]) -> NDArray[np.float64]:
     """Benjamini-Hochberg q-values of one target's tests."""
+    # scipy.stats takes a third of a second to load, also for --help, which needs only the rules.
+    from scipy.stats import false_discovery_control
+
     if not len(log_p):
         return np.zeros(0)
     # exp underflows to 0, which is far below any threshold; a p above 1 is rounding.

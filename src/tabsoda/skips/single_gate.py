@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from tabsoda.skips.predictors import CODE_OF_REASON, FIRST_ANSWER, UNKNOWN, CellCodes, GateSet
 from tabsoda.skips.screening import is_pure
@@ -58,6 +57,9 @@ def rarely_asked(
     asked: NDArray[np.int64], total: NDArray[np.int64], asked_share: float, level: float
 ) -> NDArray[np.bool_]:
     """Return for which codes the target is asked significantly less often than overall."""
+    # Loaded here because scipy.stats takes a third of a second.
+    from scipy.stats import binom
+
     return np.asarray(binom.cdf(asked, total, asked_share) <= level)
 
 

@@ -121,6 +121,18 @@ class CellStates:
         known[skipped] = _REASON_CODE[Reason.SKIP]
         return cls(states, known, tuple(names))
 
+    @classmethod
+    def from_reasons(cls, reasons: NDArray[np.uint8], names: tuple[str, ...]) -> CellStates:
+        """Build states from reasons, 0 where a cell is answered; shape (n_rows, n_columns).
+
+        Examples
+        --------
+        >>> codes = np.array([[0, reason_code(Reason.SKIP), reason_code(Reason.REFUSED)]], np.uint8)
+        >>> CellStates.from_reasons(codes, ("a", "b", "c")).states.tolist()
+        [[0, 2, 1]]
+        """
+        return cls.from_masks(reasons == 0, reasons == _REASON_CODE[Reason.SKIP], names, reasons)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""

@@ -9,6 +9,11 @@ from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Code
 
 _IN_PARENTHESES = re.compile(r"\(.*?\)|\[.*?\]|（.*?）|【.*?】")
+# Tertiles to percentiles in European languages.
+QUANTILE_WORD = (
+    r"(?:d[eé][cz][iy]l|qu?[ui]ntil|[ck]vintil|kwintyl|quartil|kvartil|kwartyl|ter[tc][iy]l|"
+    r"percentil|квинтил|децил|квартил)\w{0,3}"
+)
 _ONLY_CODE = re.compile(r"^\s*[(\[]?(-?\d+)[)\].:=]+\s*$")
 _LEADING_CODE = re.compile(r"^\s*[(\[]?(-?\d+)[)\]]?\s*(?:[.:=)\]]+\s*|\s-+\s*|-\s+|\s+)(?=\S)")
 
@@ -36,8 +41,13 @@ def without_codes(labels: Sequence[str], codes: Sequence[Code]) -> tuple[str, ..
     ('Very bad', '', 'Very good')
     >>> without_codes(["1-5", "6-10"], [1, 2])
     ('1-5', '6-10')
+    >>> without_codes(["1. Dezil", "2. Dezil"], [1, 2])
+    ('1. Dezil', '2. Dezil')
     """
     bare = [_without_code(label, code) for label, code in zip(labels, codes, strict=True)]
+    if all(re.fullmatch(QUANTILE_WORD, text.strip(), re.IGNORECASE) for text in bare):
+        # Its number says which quantile it is.
+        return tuple(labels)
     n_changed = sum(b != label for b, label in zip(bare, labels, strict=True))
     return tuple(bare) if n_changed >= max(2, len(labels) / 2) else tuple(labels)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tabsoda.schema.scales.degrees import Reading, read_degrees
 from tabsoda.schema.scales.education import places_of_education
-from tabsoda.schema.scales.label_text import without_parentheses
+from tabsoda.schema.scales.label_text import QUANTILE_WORD, without_parentheses
 from tabsoda.schema.scales.lexicon import likely_languages
 from tabsoda.schema.scales.numbers import (
     Amount,
@@ -24,6 +24,10 @@ from tabsoda.schema.words import words
 
 _MIN_LEVELS = 3
 _NUMBERED = re.compile(r"(\d{1,2})(?:\s*[-–—:=.)]+\s*(\D.*))?")
+# With the number before or after the word.
+_QUANTILE = re.compile(
+    rf"(\d{{1,2}})\D{{0,5}}?\s?{QUANTILE_WORD}|{QUANTILE_WORD}\s*(\d{{1,2}})", re.IGNORECASE
+)
 # Share of the levels that must have a place for labels to count as a scale.
 _MIN_PLACED = 0.6
 # Unknown words that a label for the middle may have: "about the same as it was".
@@ -111,7 +115,7 @@ def recognize_scale(labels: tuple[str, ...], *, in_order: bool = True) -> Scale 
     """
     if len(labels) < _MIN_LEVELS:
         return None
-    if (numbered := _numbered_steps(labels)) is not None:
+    if (numbered := _numbered_steps(labels) or _quantiles(labels)) is not None:
         return numbered
     best: Scale | None = None
     best_score = (0, 0, False)
@@ -139,9 +143,26 @@ def _numbered_steps(labels: tuple[str, ...]) -> Scale | None:
     is_run = sorted(numbers) == list(range(min(numbers), min(numbers) + len(numbers)))
     if not is_run or not 0 < n_bare < len(labels) or 3 * n_bare < len(labels):
         return None
-    order = tuple(sorted(range(len(labels)), key=lambda position: numbers[position]))
-    follows = order == tuple(range(len(labels)))
-    return Scale("numbered steps", "en", order, follows, not follows, is_certain=True)
+    return _in_order_of("numbered steps", numbers)
+
+
+def _quantiles(labels: tuple[str, ...]) -> Scale | None:
+    """Read deciles, quintiles and the like: "1. Dezil", "2nd quintile", "Quartil 3".
+
+    Other numbered words, such as districts, are names.
+    """
+    found = [_QUANTILE.fullmatch(label.strip()) for label in labels]
+    numbers = [int(match.group(1) or match.group(2)) for match in found if match is not None]
+    if len(numbers) < len(labels) or len(set(numbers)) < len(labels):
+        return None
+    return _in_order_of("quantiles", numbers)
+
+
+def _in_order_of(name: str, numbers: list[int]) -> Scale:
+    """Return the scale whose levels are in the order of their numbers."""
+    order = tuple(sorted(range(len(numbers)), key=lambda position: numbers[position]))
+    follows = order == tuple(range(len(numbers)))
+    return Scale(name, "en", order, follows, not follows, is_certain=True)
 
 
 def _candidates(labels: tuple[str, ...], in_order: bool) -> Iterator[_Candidate]:

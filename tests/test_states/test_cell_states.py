@@ -9,7 +9,6 @@ from tabsoda.errors import InputError
 from tabsoda.reading.skip_masks import load_mask
 from tabsoda.schema import Reason
 from tabsoda.states import REASONS, CellStates, reason_code
-from tabsoda.states.sources import add_mask, states_from_reasons
 
 shapes = st.tuples(st.integers(1, 6), st.integers(1, 5))
 reasons = shapes.flatmap(
@@ -22,8 +21,8 @@ def names(array):
 
 
 @given(reasons)
-def test_exactly_one_state_a_cell_and_the_reason_kept(codes):
-    states = states_from_reasons(codes, names(codes))
+def test_every_cell_has_one_state_and_keeps_its_reason(codes):
+    states = CellStates.from_reasons(codes, names(codes))
     total = states.answered.astype(int) + states.missing + states.skipped
     assert (total == 1).all()
     np.testing.assert_array_equal(states.reasons, codes)
@@ -32,9 +31,9 @@ def test_exactly_one_state_a_cell_and_the_reason_kept(codes):
 
 @given(reasons, st.data())
 def test_a_mask_adds_skips_and_touches_nothing_else(codes, data):
-    states = states_from_reasons(codes, names(codes))
+    states = CellStates.from_reasons(codes, names(codes))
     mask = data.draw(hnp.arrays(bool, codes.shape)) & ~states.answered
-    after = add_mask(states, mask)
+    after = states.with_skips(states.skipped | mask)
     np.testing.assert_array_equal(after.skipped, states.skipped | mask)
     np.testing.assert_array_equal(after.answered, states.answered)
     untouched = ~mask
@@ -45,7 +44,7 @@ def test_a_mask_may_not_mark_answers():
     states = CellStates.from_masks(np.ones((3, 2), bool), np.zeros((3, 2), bool), ("a", "b"))
     mask = np.array([[False, False], [False, True], [False, True]])
     with pytest.raises(InputError, match=r"Column 'b'.*2 such cells, the first in row 2"):
-        add_mask(states, mask)
+        states.with_skips(states.skipped | mask)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
