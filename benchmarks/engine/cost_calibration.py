@@ -26,6 +26,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 HERE = Path(__file__).resolve()
+# Bytes that a drawn cell takes at least: two copies.
+_DRAWN_CELL = 16.0
 FEW_STEPS = "training.max_steps=60"
 # Quality or preset, rows, columns, draws, a changed setting.
 CASES = [
@@ -197,19 +199,23 @@ def fitted(runs: list[dict[str, Any]]) -> dict[str, list[float]]:
         ]
         counts = np.array([run["work"][stage] for run in rows])
         probes = np.array([run["seconds"][stage] / run["probe"] for run in rows])
-        found[stage] = _relative(counts, probes)
+        found[stage] = _relative(counts, probes, probes)
     return found
 
 
 def fitted_memory(runs: list[dict[str, Any]]) -> list[float]:
     """Return the bytes that one of each count takes."""
     counts = np.array([run["memory_work"] for run in runs])
-    return _relative(counts, np.array([run["peak_bytes"] for run in runs]))
+    peaks = np.array([run["peak_bytes"] for run in runs])
+    # These tables have too few draws to show what a drawn cell takes: it is stored and written.
+    known = np.array([0.0] * (counts.shape[1] - 1) + [_DRAWN_CELL])
+    rest = _relative(counts, peaks - counts @ known, peaks)
+    return [float(f"{one:.3g}") for one in known + rest]
 
 
-def _relative(counts: np.ndarray, found: np.ndarray) -> list[float]:
+def _relative(counts: np.ndarray, found: np.ndarray, scale_of: np.ndarray) -> list[float]:
     scale = np.maximum(np.abs(counts).max(axis=0), 1e-300)
-    solution, _ = nnls(counts / scale / found[:, None], np.ones(len(found)))
+    solution, _ = nnls(counts / scale / scale_of[:, None], found / scale_of)
     return [float(f"{one:.3g}") for one in solution / scale]
 
 

@@ -68,7 +68,7 @@ def peak_memory() -> int:
 
 
 def processor() -> str:
-    """Return the processor's name, where the system tells it."""
+    """Return the processor's name, if the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,6 +1,7 @@
-"""Compare the default engine before and after its redesign on the same hidden answers.
+"""Compare two versions of the default engine on the same hidden answers.
 
     python benchmarks/engine/redesign.py BEFORE AFTER benchmarks/engine/redesign.json
+    python benchmarks/engine/redesign.py BEFORE AFTER benchmarks/engine/shorter_training.json
 
 BEFORE and AFTER are ``results.json`` files that ``tabsoda evaluate`` wrote for
 ``benchmarks/studies/standard.toml`` (MAR, followers resolved, the default engine's rows)
@@ -34,8 +35,9 @@ def main() -> None:
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
     parser.add_argument("result", type=Path)
+    parser.add_argument("--replications", nargs="+", type=int, help="only these")
     options = parser.parse_args()
-    before, after = read(options.before), read(options.after)
+    before, after = (read(path, options.replications) for path in (options.before, options.after))
     labels = sorted({label for label, *_ in after})
     result = {label: compare(before, after, label) for label in labels}
     options.result.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -44,14 +46,17 @@ def main() -> None:
             print(label, metric, row)
 
 
-def read(path: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+def read(
+    path: Path, replications: list[int] | None = None
+) -> dict[tuple[str, str, int], dict[str, Any]]:
     """Return the metrics of every cell by method, survey and replication."""
     found = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         where = cell["settings"]
         if where["mechanism"] == "mar" and where["track"] == "resolved":
             key = (where["label"], where["survey"], where["replication"])
-            found[key] = cell["metrics"]["all"]
+            if replications is None or where["replication"] in replications:
+                found[key] = cell["metrics"]["all"]
     return found
 
 
@@ -67,7 +72,7 @@ def compare(before: dict[Any, Any], after: dict[Any, Any], label: str) -> dict[s
                 for side in (before, after)
             ]
             for survey in surveys
-            if before[(label, survey, 0)].get(metric) is not None
+            if all(before[key].get(metric) is not None for key in keys if key[1] == survey)
         ]
         old, new = np.array(means).T
         gain = new - old if more_is_better else old - new

@@ -226,29 +226,6 @@ def _comparison(runs: list[dict[str, Any]]) -> str:
     )
 
 
-def threads(result: dict[str, Any]) -> str:
-    """Return what threads cost, one table and quality in each row."""
-    rows = [
-        ["", "one thread, s", "as installed, s", "as installed, CPU", "before, s", "before, CPU"]
-    ]
-    for case in result["cases"]:
-        next_to = ", next to a busy process" if case["busy_neighbour"] else ""
-        one, ratios = case["versions"]["one thread"], case["over_one_thread"]
-        numbers = [f"{one['least_seconds']:.1f}"]
-        for version in ("as installed", "before"):
-            found = case["versions"].get(version)
-            numbers += [
-                f"{found['least_seconds']:.1f}" if found else "",
-                f"{ratios[version]['least_cpu_seconds']:.2f}" if found else "",
-            ]
-        rows.append([f"{case['quality']}, {case['table']}{next_to}", *numbers])
-    same = (
-        "All draws were" if all(c["same_draws"] for c in result["cases"]) else "Not all draws were"
-    )
-    facts = f"{result['cores']} cores. {same} the same to the bit.\n"
-    return f"{facts}\n{table(rows)}"
-
-
 def announced(result: list[dict[str, Any]]) -> str:
     """Return announced and taken time and memory."""
     rows = [["", "announced, s", "taken, s", "ratio", "announced, MB", "taken, MB", "ratio"]]
@@ -260,6 +237,53 @@ def announced(result: list[dict[str, Any]]) -> str:
     return table(rows)
 
 
+def stages(result: dict[str, Any]) -> str:
+    """Return where the time of an imputation goes, by version."""
+    parts = next(iter(next(iter(result.values())).values()))["seconds"]
+    rows = [["case, version", "CPU seconds", *parts, "over MICE", "MB"]]
+    for case, versions in result.items():
+        for version, found in versions.items():
+            over = found["over_mice"]
+            rows.append(
+                [
+                    f"{case}, {found['draws']} draws, {version}",
+                    f"{found['cpu_seconds']:.1f}",
+                    *(_percent(found["shares"][part]) for part in parts),
+                    "" if over is None else f"{over:.1f}",
+                    str(found["peak_mb"]),
+                ]
+            )
+    return table(rows)
+
+
+def more_cores(result: dict[str, Any]) -> str:
+    """Return the CPU and elapsed time of more threads over that of one."""
+    names = ["as installed", "2 cores", "8 cores", "16 cores"]
+    rows = [["", *names, "same draws"]]
+    for case in result["cases"]:
+        over = case["over_one_thread"]
+        where = "next to a busy process" if case["busy_neighbour"] else "alone"
+        cells = [
+            f"{over[name]['median_cpu_seconds']:.2f} / {over[name]['median_seconds']:.2f}"
+            for name in names
+        ]
+        label = f"{case['case'].replace(':', ', ')}, {case['table']}, {where}"
+        rows.append([label, *cells, "yes" if case["same_draws"] else "no"])
+    return table(rows)
+
+
+def cpu_times(result: dict[str, Any]) -> str:
+    """Return the CPU time of the qualities over that of MICE."""
+    ratios = result["over_mice"] | {
+        "mean": result["mean_ratio"],
+        "median": result["median_ratio"],
+    }
+    methods = list(result["mean_ratio"])
+    rows = [["survey", *methods]]
+    rows += [[name, *(f"{own[one]:.2f}" for one in methods)] for name, own in ratios.items()]
+    return table(rows)
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "gpu": ("gpu_path.json", gpu),
     "best": ("gpu_best.json", best),
@@ -268,11 +292,15 @@ SECTIONS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "bias": ("sampler_bias.json", bias),
     "medians": ("number_medians.json", medians),
     "confirmed": ("number_medians_confirmed.json", confirmed),
+    "stages": ("stages.json", stages),
+    "more cores": ("threads_more_cores.json", more_cores),
+    "announced": ("announced_cost.json", announced),
+    "cpu times": ("cpu_times.json", cpu_times),
 }
 
 
 def filled(text: str) -> str:
-    """Return the README with every section between its markers written anew."""
+    """Return the README with every section between its markers rewritten."""
     for name, (file, write) in SECTIONS.items():
         start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         head, rest = text.split(start)

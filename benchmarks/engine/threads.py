@@ -1,12 +1,20 @@
-"""Time fits as installed against one thread, alone and next to a busy process.
+"""Time fits on one, two, eight and sixteen cores against one thread, alone and next to a busy one.
 
     python benchmarks/engine/threads.py RESULT.json [--before SRC] [--cases QUALITY:TABLE ...]
 
-Ten draws of a generated survey of 2,000 x 12 ("generated"), or five of one of 4,000 x 219
-("large"). ``--before`` names the ``src`` folder of an earlier version that has ``tabsoda.engine``,
-which is timed as installed in the same run. The versions take turns, each in a new process, so that
-ratios hold on a machine that is busy with other things; seconds of CPU, which include the process
-that fits trees, show threads that spin whatever runs.
+Ten draws of a generated survey of 2,000 x 12 ("generated"), five of one of 4,000 x 219 ("large"),
+or two of 12,000 x 12 ("long", whose trees are fitted in several threads at a time). A fit has the
+network, trees and regressions, with their BLAS. "workers" are two joblib processes, each of which
+fits the generated survey.
+
+"As installed" is the machine as it is. With "8 cores" and "16 cores" the engine sees that many even
+if the machine has fewer, as in a container that shows the host's cores: threads then outnumber
+cores.
+``--before`` names the ``src`` folder of an earlier version that has ``tabsoda.engine``, which is
+timed as installed in the same run. The versions take turns, each in a new process, so that ratios
+hold on a machine that is busy with other things; seconds of CPU, which include the process that
+fits trees, show threads that spin whatever runs. Only cases that the result file does not hold yet
+are run.
 """
 
 from __future__ import annotations
@@ -25,9 +33,16 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve()
-CASES = ["fast:generated", "balanced:generated", "fast:large"]
+CASES = ["fast:generated", "balanced:generated", "fast:large", "fast:long", "fast:workers"]
 # Rows, columns and draws.
-TABLES = {"generated": (2000, 12, 10), "large": (4000, 219, 5)}
+TABLES = {
+    "generated": (2000, 12, 10),
+    "large": (4000, 219, 5),
+    "long": (12_000, 12, 2),
+    "workers": (2000, 12, 10),
+}
+CORES = (2, 8, 16)
+N_WORKERS = 2
 # What decides about threads, and is not set "as installed".
 OPENMP = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "MKL_NUM_THREADS")
 
@@ -38,21 +53,30 @@ def main() -> None:
     parser.add_argument("--before", type=Path)
     parser.add_argument("--cases", nargs="+", default=CASES, metavar="QUALITY:TABLE")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--one", nargs=2, metavar=("QUALITY", "TABLE"), help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure_here(*options.one)))
+        quality, table, cores = options.one
+        print(json.dumps(measure_here(quality, table, int(cores))))
         return
     found: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "cases": []}
-    for quality, table in (case.split(":") for case in options.cases):
+    if options.result.exists():
+        found = json.loads(options.result.read_text(encoding="utf-8"))
+    done = [(one["case"], one["busy_neighbour"]) for one in found["cases"]]
+    for case in options.cases:
+        quality, table = case.split(":")
         n_rows, n_columns, _ = TABLES[table]
         for is_busy in (False, True):
+            if (case, is_busy) in done:
+                continue
             runs = alternate(quality, table, options.before, options.repeats, is_busy)
             found["cases"].append(
                 {
+                    "case": case,
                     "quality": quality,
                     "table": f"{n_rows:,} x {n_columns}",
                     "busy_neighbour": is_busy,
+                    "repeats": options.repeats,
                     **summary(runs),
                 }
             )
@@ -64,22 +88,29 @@ def alternate(
 ) -> dict[str, list[dict[str, Any]]]:
     """Let the versions take turns; return the measurements of each."""
     source = HERE.parents[2] / "src"
-    versions = {"one thread": (source, {"OMP_NUM_THREADS": "1"}), "as installed": (source, {})}
+    # The source, what the environment says, and how many cores the engine sees (0: those here).
+    versions: dict[str, tuple[Path, dict[str, str], int]] = {
+        "one thread": (source, {"OMP_NUM_THREADS": "1"}, 0),
+        "as installed": (source, {}, 0),
+    }
+    versions |= {f"{n} cores": (source, {}, n) for n in CORES}
     if before is not None:
-        versions["before"] = (before, {})
+        versions["before"] = (before, {}, 0)
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
     for _ in range(repeats):
-        for name, (folder, environment) in versions.items():
+        for name, (folder, environment, cores) in versions.items():
             with busy() if is_busy else nullcontext():
-                runs[name].append(measure(quality, table, folder, environment))
+                runs[name].append(measure(quality, table, folder, environment, cores))
             print(quality, table, is_busy, name, runs[name][-1], flush=True)
     return runs
 
 
-def measure(quality: str, table: str, source: Path, environment: dict[str, str]) -> dict[str, Any]:
+def measure(
+    quality: str, table: str, source: Path, environment: dict[str, str], cores: int
+) -> dict[str, Any]:
     """Run one fit in a new process."""
     kept = {name: value for name, value in os.environ.items() if name not in OPENMP}
-    command = [sys.executable, str(HERE), "-", "--one", quality, table]
+    command = [sys.executable, str(HERE), "-", "--one", quality, table, str(cores)]
     environment = kept | {"PYTHONPATH": str(source)} | environment
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     text = process.stdout.read() if process.stdout else ""
@@ -93,28 +124,42 @@ def measure(quality: str, table: str, source: Path, environment: dict[str, str])
     return result | {"cpu_seconds": round(used.ru_utime + used.ru_stime - loading, 2)}
 
 
-def measure_here(quality: str, table: str) -> dict[str, Any]:
-    """Fit and impute in this process, with whatever threads it gets."""
-    from tabsoda.engine.engine import DefaultEngine
-    from tabsoda.engine.presets import quality_settings
+def measure_here(quality: str, table: str, cores: int) -> dict[str, Any]:
+    """Fit and impute in this process or in workers, with whatever threads they get."""
+    from tabsoda._internal.parallel import run_tasks
 
-    given, n_draws = _table(table)
-    settings = quality_settings(quality, *given.shape)
     start, cpu = time.perf_counter(), time.process_time()
-    engine = DefaultEngine.fit(given, settings, seed=1, device="cpu")
-    cells = engine.impute(given, n_draws)
+    if table == "workers":
+        tasks = [(quality, table, cores)] * N_WORKERS
+        draws = sorted({found for _, found in run_tasks(drawn, tasks, "joblib", N_WORKERS)})
+    else:
+        draws = [drawn(quality, table, cores)]
     return {
         "seconds": round(time.perf_counter() - start, 2),
         "cpu_seconds_before": cpu,
-        "draws": hashlib.sha256(cells.draws.tobytes()).hexdigest()[:12],
+        "draws": " ".join(draws),
     }
 
 
-def _table(name: str) -> tuple[Any, int]:
+def drawn(quality: str, name: str, cores: int) -> str:
+    """Fit and draw a table, as on a machine with so many cores; return a hash of the draws."""
+    from tabsoda._internal import threads
     from tabsoda.datasets import make_survey
+    from tabsoda.engine.engine import DefaultEngine
+    from tabsoda.engine.presets import quality_settings
 
+    if cores:
+        threads.load_torch()
+        import torch
+
+        threads._affinity = lambda: cores
+        threads.cgroup_cores = lambda *_: None
+        torch.set_num_threads(cores)
     n_rows, n_columns, n_draws = TABLES[name]
-    return make_survey(n_rows, n_columns=n_columns, seed=1).true_table, n_draws
+    table = make_survey(n_rows, n_columns=n_columns, seed=1).true_table
+    settings = quality_settings(quality, *table.shape)
+    engine = DefaultEngine.fit(table, settings, seed=1, device="cpu")
+    return hashlib.sha256(engine.impute(table, n_draws).draws.tobytes()).hexdigest()[:12]
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def test_seconds_grow_with_the_work(size):
         assert twice[stage] == pytest.approx(2 * whole[stage])
     for stage in ("training", "trees", "regressing"):
         assert twice[stage] == whole[stage]
-    longer = seconds_of(size, training={"max_steps": 2000})
+    longer = seconds_of(size, training={"max_steps": 1400})
     assert longer["training"] == pytest.approx(2 * whole["training"])
     members = seconds_of(size, network={"members": 3})
     assert members["training"] == pytest.approx(3 * whole["training"])

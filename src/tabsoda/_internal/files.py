@@ -101,7 +101,7 @@ def _machine() -> str:
 
 def remove_abandoned(path: Path) -> None:
     """Remove temporary files for a target that processes of this machine left when killed."""
-    pattern = re.compile(rf"{re.escape(f'.{path.name[:80]}.{_machine()}-')}(\d+)\.")
+    pattern = re.compile(rf"{re.escape(f'.{path.name[:80]}.{_machine()}-')}(\d{{1,9}})\.")
     try:
         names = os.listdir(path.parent)
     except OSError:

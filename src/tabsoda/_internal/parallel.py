@@ -6,6 +6,9 @@ retried; one that keeps dying is reported.
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any
@@ -131,16 +134,7 @@ def _joblib(
 def _ray(
     function: Callable[..., Any], tasks: Sequence[Task], jobs: int | None
 ) -> Iterator[Outcome]:
-    try:
-        import ray
-    except ImportError as error:
-        raise InputError(
-            "The engine 'ray' needs Ray, which is not installed",
-            next_step="Install it with: pip install 'tabsoda[ray]'",
-        ) from error
-    if not ray.is_initialized():
-        # Joins the cluster named by RAY_ADDRESS or running on this machine; otherwise starts one.
-        ray.init(log_to_driver=False, include_dashboard=False)
+    ray = _started_ray()
     remote = ray.remote(max_retries=_RETRIES)(function)
     shared: dict[int, Any] = {}
 
@@ -163,4 +157,42 @@ def _ray(
             try:
                 yield index, ray.get(reference)
             except ray.exceptions.RayError as error:
-                yield index, WorkerLost(str(error))
+                yield index, WorkerLost(_reason(error))
+
+
+def _started_ray() -> Any:
+    """Return Ray, connected to a cluster.
+
+    The cluster is the one named by RAY_ADDRESS or running on this machine; otherwise one is
+    started.
+    """
+    # Survey data are confidential: Ray must not send statistics of its use to its makers.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError(
+            "The engine 'ray' needs Ray, which is not installed",
+            next_step="Install it with: pip install 'tabsoda[ray]'",
+        ) from error
+    if not ray.is_initialized():
+        try:
+            ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.ERROR)
+        except (RuntimeError, OSError, ValueError, ray.exceptions.RayError) as error:
+            raise InputError(
+                "No Ray cluster could be joined or started",
+                found=_reason(error),
+                next_step="Check the variable RAY_ADDRESS and the output of 'ray status', or "
+                "choose the engine 'joblib'",
+            ) from error
+    return ray
+
+
+def _reason(error: Exception) -> str:
+    """Return why Ray lost a task: a plain sentence without colours or the worker's traceback."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    # A traceback ends with the error itself; other messages begin with what happened.
+    return lines[-1] if lines[0].startswith("ray::") else lines[0]

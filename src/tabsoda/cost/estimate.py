@@ -14,19 +14,19 @@ from tabsoda._internal.threads import Threads
 # Time per unit of each count of a stage, in probes (see tabsoda._internal.machine_speed) on one
 # core: "constants" of benchmarks/engine/cost_calibration.json.
 PROBES: dict[str, tuple[float, ...]] = {
-    "answering": (1.13, 0.0, 2.2e-10, 5.26e-05, 3.02e-05, 0.0296),
-    "completing": (0.0791, 3.92e-05, 1.83e-09, 2.23e-06, 7.36e-05, 4.73),
-    "drawing": (0.133, 4.87e-05, 1.37e-09, 1.25e-05),
-    "reading": (15.1, 4.66e-05),
-    "redrawing": (0.0101, 7.96e-06, 7.32e-05),
-    "regressing": (0.266, 5.63e-07, 2.84e-07),
-    "reporting": (8.71, 0.567, 3.39e-05, 0.0),
-    "training": (1.34, 6.07e-05, 1.33e-09, 7.7e-05),
-    "trees": (0.777, 3.46e-05, 1.34, 8.82e-05),
-    "writing": (46.0, 4.68e-05),
+    "answering": (2.14, 0.0, 8.14e-10, 7.75e-05, 3.77e-05, 0.0457),
+    "completing": (0.331, 1.73e-05, 3.55e-09, 0.0, 0.00014, 3.63),
+    "drawing": (0.194, 3.53e-05, 3.01e-09, 8.37e-06),
+    "reading": (23.3, 6.79e-05),
+    "redrawing": (0.0192, 8e-06, 3.45e-05),
+    "regressing": (0.385, 2.01e-06, 2.82e-07),
+    "reporting": (24.5, 0.433, 6.24e-05, 3.49e-05),
+    "training": (0.657, 3.58e-05, 4.32e-09, 0.0),
+    "trees": (1.3, 4.55e-05, 1.48, 4.71e-05),
+    "writing": (70.7, 8.95e-05),
 }
 # Bytes per unit of each count of a plan's memory: "memory" of the same file.
-BYTES: tuple[float, ...] = (570000000.0, 0.0, 17.4, 8.23, 66.8, 520.0)
+BYTES: tuple[float, ...] = (524000000.0, 0.0, 31.7, 8.08, 66.1, 16.0)
 # Memory of the process that fits trees: interpreter and libraries, and bytes per cell.
 _TREE_PROCESS = 2.0e8
 _TREE_CELL = 40.0

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.nn.utils import skip_init
+
+
+class _UndrawnLinear(nn.Linear):
+    """torch's linear layer without its initial weights, which use the global generator."""
+
+    def reset_parameters(self) -> None:
+        """Leave the weights to the caller."""
 
 
 def linear(n_inputs: int, n_outputs: int, generator: torch.Generator) -> nn.Linear:
@@ -12,7 +18,7 @@ def linear(n_inputs: int, n_outputs: int, generator: torch.Generator) -> nn.Line
 
     Drawn on the CPU, so that a seed gives the same weights on every device.
     """
-    layer = skip_init(nn.Linear, n_inputs, n_outputs)
+    layer = _UndrawnLinear(n_inputs, n_outputs)
     bound = n_inputs**-0.5
     with torch.no_grad():
         layer.weight.uniform_(-bound, bound, generator=generator)

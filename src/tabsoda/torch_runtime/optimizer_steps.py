@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from tabsoda.events import EventLog
+from tabsoda.torch_runtime.adam import Adam
 from tabsoda.torch_runtime.devices import matrix_precision
 from tabsoda.torch_runtime.layers import SeededDropout
 from tabsoda.torch_runtime.processes import Processes
@@ -73,14 +74,7 @@ class OptimizerSteps:
         self._processes = processes
         self._averages = averages
         on_gpu = device.type == "cuda"
-        self.optimizer = torch.optim.AdamW(
-            network.parameters(),
-            weight_decay=weight_decay,
-            # A tensor, so that a captured step uses the current rate.
-            lr=torch.tensor(learning_rate, device=device) if on_gpu else learning_rate,
-            fused=True,
-            capturable=on_gpu,
-        )
+        self.adam = Adam(network.parameters(), learning_rate, weight_decay, device)
         self.averaged = [p.detach().clone() for p in network.parameters()]
         self._new_share = torch.ones((), device=device)
         self._rows = torch.zeros(steps_per_epoch, batch_size, dtype=torch.int64, device=device)
@@ -117,28 +111,20 @@ class OptimizerSteps:
                 self._graph.replay()
         return float(self._loss) / rows.shape[0]
 
-    def set_learning_rate(self, rate: float) -> None:
-        """Change the learning rate, also of a captured step."""
-        for group in self.optimizer.param_groups:
-            if isinstance(group["lr"], torch.Tensor):
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
-
     def _advance(self) -> None:
         rows = self._rows.index_select(0, self._step)[0]
         keys = self._keys.index_select(0, self._step)[0]
-        self.optimizer.zero_grad(set_to_none=True)
+        self.adam.clear_gradients()
         with torch.autocast("cuda", torch.bfloat16, enabled=self._in_bfloat16):
             loss = self._loss_of(rows, keys)
         loss.backward()
         if self._processes is not None:
             self._processes.add_gradients(self.network.parameters())
             loss = self._processes.total(loss)
-        self.optimizer.step()
+        self.adam.step()
         with torch.no_grad():
             if self._averages:
-                for average, new in zip(self.averaged, self.network.parameters(), strict=True):
+                for average, new in zip(self.averaged, self.adam.parameters, strict=True):
                     average.lerp_(new, self._new_share)
             self._loss += loss.detach()
             self._step.add_(1).remainder_(self._rows.shape[0])
@@ -182,7 +168,7 @@ class OptimizerSteps:
                 for _ in range(_WARM_UP_STEPS):
                     self._advance()
             torch.cuda.current_stream().wait_stream(side)
-            self.optimizer.zero_grad(set_to_none=True)
+            self.adam.clear_gradients()
             with torch.cuda.graph(graph):
                 self._advance()
         finally:
@@ -192,7 +178,5 @@ class OptimizerSteps:
                 ):
                     parameter.copy_(saved)
                     average.copy_(saved)
-                for state in self.optimizer.state.values():
-                    for value in state.values():
-                        value.zero_()
+                self.adam.forget()
         return graph

@@ -13,6 +13,7 @@ from torch import nn
 from tabsoda._internal.randomness import stream_key
 from tabsoda.events import EventLog
 from tabsoda.progress import StageProgress
+from tabsoda.torch_runtime.adam import Plateau
 from tabsoda.torch_runtime.keyed_noise import torch_generator
 from tabsoda.torch_runtime.layers import seed_dropout
 from tabsoda.torch_runtime.optimizer_steps import LossOf, OptimizerSteps
@@ -200,16 +201,14 @@ def train_network(
         processes=processes,
         precision=precision,
     )
-    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
-        steps.optimizer, factor=schedule.plateau_factor, patience=schedule.plateau_patience
-    )
+    plateau = Plateau(schedule.plateau_patience)
     order = torch_generator(seed, "batches", round_number)
     parameters = list(network.parameters())
     weights = steps.averaged if schedule.average_decay > 0 else parameters
     best, losses = BestWeights(parameters), []
     for epoch in range(1, max_epochs + 1):
         if schedule.schedule == "cosine":
-            steps.set_learning_rate(cosine_rate(schedule.learning_rate, epoch, max_epochs))
+            steps.adam.learning_rate = cosine_rate(schedule.learning_rate, epoch, max_epochs)
         loss = steps.run_epoch(
             _epoch_rows(schedule, n_rows, order),
             _step_keys(seed, round_number, epoch, steps_per_epoch, noise_uses),
@@ -223,8 +222,8 @@ def train_network(
         if not math.isfinite(loss):
             raise diverged(f"the loss became {loss} in round {round_number}, epoch {epoch}")
         losses.append(loss)
-        if schedule.schedule == "plateau":
-            plateau.step(loss)
+        if schedule.schedule == "plateau" and plateau.reached(loss):
+            steps.adam.lower_rate(schedule.plateau_factor)
         best.offer(loss, epoch, weights)
         if progress is not None:
             progress(epoch, max_epochs)

@@ -65,8 +65,9 @@ class EmbeddingNetwork(nn.Module):
         hidden = self._sum_of_vectors(cells.tokens) + waves + self.bias
         for block in self.blocks:
             hidden = hidden + block(hidden)
-        outputs: torch.Tensor = self.read_out(self.norm(hidden))
-        return outputs
+        weight, bias = self.read_out.weight, self.read_out.bias
+        # Stored by output, not by row: the heads read them in this order.
+        return torch.addmm(bias[:, None], weight, self.norm(hidden).T).T
 
     def _sum_of_vectors(self, tokens: torch.Tensor) -> torch.Tensor:
         if tokens.device.type == "cpu" and self.inputs.n_tokens > _MOST_HOT:

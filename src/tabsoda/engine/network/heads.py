@@ -38,14 +38,14 @@ class Answers(NamedTuple):
 
 
 class GroupedAnswers(NamedTuple):
-    """The same, with the categorical columns in the groups of the heads.
+    """The same with rows last, and the categorical columns in the groups of the heads.
 
     Attributes
     ----------
-    levels : tuple of float32 tensor, shape (B, k, width)
+    levels : tuple of float32 tensor, shape (width, k, B)
         Log probabilities, per group.
-    numbers : float32 tensor, shape (B, n_numbers)
-    bin_log_probabilities : float32 tensor, shape (B, n_numbers, MAX_BINS)
+    numbers : float32 tensor, shape (n_numbers, B)
+    bin_log_probabilities : float32 tensor, shape (MAX_BINS, n_numbers, B)
     """
 
     levels: tuple[torch.Tensor, ...]
@@ -101,7 +101,7 @@ class AnswerHeads(nn.Module):
 
     ordered_places: torch.Tensor
     place_in_groups: torch.Tensor
-    bin_valid: torch.Tensor
+    bin_padding: torch.Tensor
 
     def __init__(
         self,
@@ -124,11 +124,11 @@ class AnswerHeads(nn.Module):
             _level_group(own, level_counts, n_levels, places) for own in members
         )
         grouped = np.concatenate([*members, np.empty(0, dtype=np.int64)])
-        bins = np.arange(MAX_BINS) < np.maximum(bin_counts, 1)[:, None]
+        bin_padding = np.arange(MAX_BINS)[:, None] >= np.maximum(bin_counts, 1)
         for name, array in (
             ("ordered_places", places),
             ("place_in_groups", np.argsort(grouped)),
-            ("bin_valid", bins),
+            ("bin_padding", bin_padding[..., None]),
         ):
             self.register_buffer(name, torch.as_tensor(array), persistent=False)
 
@@ -150,30 +150,35 @@ class AnswerHeads(nn.Module):
 
     def grouped(self, outputs: torch.Tensor) -> GroupedAnswers:
         """Convert outputs (B, n_outputs) to answers, by group."""
-        outputs = outputs.to(torch.float32)
-        logits, location, spread, numbers, bins = outputs.split(
-            [
-                self.n_logits,
-                self.n_ordered,
-                self.n_ordered,
-                self.n_numbers,
-                self.n_numbers * MAX_BINS,
-            ],
-            dim=1,
+        logits, location, spread, numbers, bins = (
+            outputs.to(torch.float32)
+            .T.contiguous()
+            .split(
+                [
+                    self.n_logits,
+                    self.n_ordered,
+                    self.n_ordered,
+                    self.n_numbers,
+                    self.n_numbers * MAX_BINS,
+                ]
+            )
         )
         levels = tuple(group(logits, location, spread) for group in self._groups)
-        bins = bins.unflatten(1, (self.n_numbers, MAX_BINS)) if self.n_numbers else bins[:, :, None]
-        if self.n_numbers:
-            bins = bins.masked_fill(~self.bin_valid, IMPOSSIBLE)
-        return GroupedAnswers(levels, numbers, bins.log_softmax(dim=-1))
+        # The bins of a number are outputs next to each other.
+        bins = bins.view(self.n_numbers, MAX_BINS, outputs.shape[0]).transpose(0, 1)
+        bins = bins.masked_fill(self.bin_padding, IMPOSSIBLE)
+        return GroupedAnswers(levels, numbers, bins.log_softmax(dim=0))
 
     def forward(self, outputs: torch.Tensor) -> Answers:
         """Convert outputs (B, n_outputs) to answers."""
         levels, numbers, bins = self.grouped(outputs)
+        numbers, bins = numbers.T, bins.permute(2, 1, 0)
         if not levels:
             return Answers(numbers.new_zeros(numbers.shape[0], 0, 1), numbers, bins)
         padded = [
-            functional.pad(part, (0, self.max_levels - part.shape[2]), value=IMPOSSIBLE)
+            functional.pad(
+                part.permute(2, 1, 0), (0, self.max_levels - part.shape[0]), value=IMPOSSIBLE
+            )
             for part in levels
         ]
         together = torch.cat(padded, dim=1).index_select(1, self.place_in_groups)

@@ -1,6 +1,8 @@
 """Columns grouped by their number of levels, so that each group is a small padded array.
 
-Otherwise one column with forty levels would pad every binary column to forty.
+Otherwise one column with forty levels would pad every binary column to forty. Arrays have levels
+first and rows last: torch computes a softmax over few levels many times faster along the first
+axis than along the last.
 """
 
 from __future__ import annotations
@@ -58,36 +60,35 @@ class LevelGroup(nn.Module):
         self.width, self.n_ordered = index.shape[1], ordered.size
         for name, array in (
             ("places", places),
-            ("index", index),
-            ("padding", np.arange(index.shape[1]) >= n_levels[:, None]),
-            ("prior", prior.astype(np.float32)),
+            ("index", index.T.ravel()),
+            ("padding", (np.arange(index.shape[1]) >= n_levels[:, None]).T[..., None]),
+            ("prior", prior.astype(np.float32).T[..., None]),
             ("ordered", ordered),
             ("ordered_outputs", ordered_outputs),
-            ("scores", scores.astype(np.float32)),
-            ("bends", 0.5 * (scores**2 - 1.0).astype(np.float32)),
+            ("scores", scores.astype(np.float32).T[..., None]),
+            ("bends", 0.5 * (scores**2 - 1.0).astype(np.float32).T[..., None]),
         ):
-            self.register_buffer(name, torch.as_tensor(array), persistent=False)
+            kept = torch.as_tensor(np.ascontiguousarray(array))
+            self.register_buffer(name, kept, persistent=False)
 
     def forward(
         self, logits: torch.Tensor, location: torch.Tensor, spread: torch.Tensor
     ) -> torch.Tensor:
-        """Return log probabilities, shape (B, k, width), very low in the padding.
+        """Return log probabilities, shape (width, k, B), very low in the padding.
 
         Parameters
         ----------
-        logits : float32 tensor, shape (B, n_logits)
+        logits : float32 tensor, shape (n_logits, B)
             Outputs of all categorical columns.
-        location, spread : float32 tensor, shape (B, n_ordered of all groups)
+        location, spread : float32 tensor, shape (n_ordered of all groups, B)
         """
-        padded = logits.index_select(1, self.index.flatten()).unflatten(1, self.index.shape)
-        padded = padded + self.prior
+        padded = logits.index_select(0, self.index).unflatten(0, (self.width, -1)) + self.prior
         if self.n_ordered:
             # The logits of a discretised normal: levels next to a likely one are likely too.
-            at = location.index_select(1, self.ordered_outputs)[..., None]
-            bent = spread.index_select(1, self.ordered_outputs)[..., None]
-            smooth = at * self.scores + bent * self.bends
-            padded = padded.index_add(1, self.ordered, smooth)
-        return padded.masked_fill(self.padding, IMPOSSIBLE).log_softmax(dim=-1)
+            at = location.index_select(0, self.ordered_outputs)
+            bent = spread.index_select(0, self.ordered_outputs)
+            padded = padded.index_add(1, self.ordered, at * self.scores + bent * self.bends)
+        return padded.masked_fill(self.padding, IMPOSSIBLE).log_softmax(dim=0)
 
 
 def group_of(n_levels: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -68,31 +68,31 @@ def answer_loss(
     weight = weight.clamp(min=1e-6)
     levels = weight.new_zeros(())
     for group, predicted in zip(heads.groups, answers.levels, strict=True):
-        truth = targets.levels.index_select(1, group.places)
-        counts = targets.level_weight.index_select(1, group.places)
-        levels = levels - (predicted.gather(2, truth[..., None])[..., 0] * counts).sum()
+        truth = targets.levels.index_select(1, group.places).T
+        counts = targets.level_weight.index_select(1, group.places).T
+        levels = levels - (predicted.gather(0, truth[None])[0] * counts).sum()
         if ranked_probability > 0 and group.n_ordered:
             score = _ranked_score(
-                predicted.index_select(1, group.ordered), truth.index_select(1, group.ordered)
+                predicted.index_select(1, group.ordered), truth.index_select(0, group.ordered)
             )
-            counted = score * counts.index_select(1, group.ordered)
+            counted = score * counts.index_select(0, group.ordered)
             levels = levels + ranked_probability * counted.sum()
-    deviation = (answers.numbers - targets.numbers).abs()
+    deviation = (answers.numbers - targets.numbers.T).abs()
     near = deviation.clamp(max=MAX_DEVIATION)
     number_loss = near.square() + 2 * MAX_DEVIATION * (deviation - near)
     if bins > 0:
-        placed = answers.bin_log_probabilities.gather(2, targets.bins[..., None])[..., 0]
+        placed = answers.bin_log_probabilities.gather(0, targets.bins.T[None])[0]
         number_loss = number_loss - bins * placed
     levels = levels / weight
-    numbers = (number_loss * targets.number_weight).sum() / weight
+    numbers = (number_loss * targets.number_weight.T).sum() / weight
     return AnswerLoss(levels + numbers, levels, numbers)
 
 
 def _ranked_score(log_probabilities: torch.Tensor, truth: torch.Tensor) -> torch.Tensor:
-    """Return the ranked probability score, shape (B, k), of levels (B, k, width)."""
+    """Return the ranked probability score, shape (k, B), of levels (width, k, B)."""
     # Exponentials that underflow are slow on some processors.
-    cumulated = log_probabilities.clamp(min=_LOWEST).exp().cumsum(dim=2)
-    level = torch.arange(cumulated.shape[2], device=cumulated.device)
-    reached = (truth[..., None] <= level).float()
+    cumulated = log_probabilities.clamp(min=_LOWEST).exp().cumsum(dim=0)
+    level = torch.arange(cumulated.shape[0], device=cumulated.device)[:, None, None]
+    reached = (truth <= level).float()
     # Beyond a column's last level both cumulative probabilities are 1.
-    return (cumulated - reached).square().sum(dim=2)
+    return (cumulated - reached).square().sum(dim=0)

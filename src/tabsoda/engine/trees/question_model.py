@@ -137,10 +137,8 @@ def fit_number(problem: Problem, settings: TreeSettings) -> NumberModel:
     middle, scale = np.average(target, weights=problem.weights), float(target.std())
     if target.size < 2 * settings.min_leaf_rows or scale <= 1e-12 * max(abs(middle), 1e-300):
         return NumberModel(BoostedTrees.constant(np.array([middle])), span)
-    everyone = np.ones(target.size, dtype=bool)
-    trees = _grow(
-        HistGradientBoostingRegressor, problem, (target - middle) / scale, everyone, settings
-    )
+    everyone, standard = np.ones(target.size, dtype=bool), (target - middle) / scale
+    trees = _grow(HistGradientBoostingRegressor, problem, standard, everyone, settings.of_numbers())
     return NumberModel(trees.rescaled(middle, scale), span)
 
 

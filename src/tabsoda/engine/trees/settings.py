@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tabsoda.errors import InputError
 
@@ -22,9 +22,11 @@ class TreeSettings:
     ----------
     learning_rate : float
     max_rounds : int
-        A round is one tree per class, or a single tree for two classes and for numbers.
+        A round is one tree per class, or a single tree for two classes.
     patience : int
         Rounds without improvement on a tenth of the rows before a model stops.
+    number_learning_rate, number_max_rounds, number_patience : float or int
+        The same for numbers, where a round is a single tree.
     max_leaves, min_leaf_rows, l2 : int or float
         As in scikit-learn.
     max_predictors : int
@@ -49,9 +51,12 @@ class TreeSettings:
     True
     """
 
-    learning_rate: float = 0.1
-    max_rounds: int = 200
-    patience: int = 8
+    learning_rate: float = 0.3
+    max_rounds: int = 60
+    patience: int = 4
+    number_learning_rate: float = 0.1
+    number_max_rounds: int = 200
+    number_patience: int = 8
     max_leaves: int = 4
     min_leaf_rows: int = 10
     l2: float = 1.0
@@ -67,6 +72,9 @@ class TreeSettings:
             ("learning_rate", 1e-6, 1.0),
             ("max_rounds", 1, 100_000),
             ("patience", 1, 100_000),
+            ("number_learning_rate", 1e-6, 1.0),
+            ("number_max_rounds", 1, 100_000),
+            ("number_patience", 1, 100_000),
             ("max_leaves", 2, _MOST_LEAVES),
             ("min_leaf_rows", 1, float("inf")),
             ("l2", 0.0, float("inf")),
@@ -84,6 +92,15 @@ class TreeSettings:
                     expected=f"a number from {low:g} to {high:g}",
                 )
 
+    def of_numbers(self) -> TreeSettings:
+        """Return the settings with which the model of a number is boosted."""
+        return replace(
+            self,
+            learning_rate=self.number_learning_rate,
+            max_rounds=self.number_max_rounds,
+            patience=self.number_patience,
+        )
+
     @classmethod
     def named(cls, level: str) -> TreeSettings:
         """Return the settings of a named level, ``"quick"`` or ``"full"``."""
@@ -96,12 +113,16 @@ class TreeSettings:
 
 
 # Chosen on three surveys of 4,000 rows: see benchmarks/trees. Small trees have better log scores
-# than larger ones and cost less; on numbers the two are about even.
+# than larger ones and cost less; on numbers the two are about even. The learning rate of levels
+# in "full" was .1 with 200 rounds, which is no better (docs/decisions/0018).
 _LEVELS = {
     "quick": TreeSettings(
         learning_rate=0.25,
         max_rounds=40,
         patience=3,
+        number_learning_rate=0.25,
+        number_max_rounds=40,
+        number_patience=3,
         max_predictors=24,
         max_classes=12,
         max_bins=32,
