@@ -11,12 +11,19 @@ from typing import Any
 
 import numpy as np
 from interaction_populations import Population
+from numpy.typing import NDArray
 
+from tabsoda._internal.randomness import numpy_generator
 from tabsoda.bench.methods.contract import SkipView
 from tabsoda.bench.methods.miceforest_adapter import MiceForest
 from tabsoda.bench.methods.r_mice import _read, _write
 from tabsoda.bench.metrics.coverage import Array
+from tabsoda.engine.interactions import forced_questions
+from tabsoda.engine.presets import quality_settings
+from tabsoda.engine.regressions.fit import RegressionFit
+from tabsoda.engine.training_table import TrainingTable
 from tabsoda.engines import fit_engine, settings_for
+from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
 
 N_DRAWS = 10
@@ -32,7 +39,7 @@ def ours(quality: str, named: bool = False, **changes: dict[str, Any]) -> Method
 
     def impute(seen: CodedTable, seed: int, people: Population) -> list[Array]:
         settings = settings_for(quality, *seen.shape, {"trees": {"effort": "none"}, **changes})
-        terms = _analysed_terms(people) if named else True
+        terms = analysed_terms(people) if named else True
         engine = fit_engine(seen, settings, interactions=terms, seed=seed, device="cpu")
         draws = [engine.draw(seen, number) for number in range(1, N_DRAWS + 1)]
         return [np.where(seen.states.skipped, np.nan, one) for one in draws]
@@ -40,7 +47,46 @@ def ours(quality: str, named: bool = False, **changes: dict[str, Any]) -> Method
     return impute
 
 
-def _analysed_terms(people: Population) -> list[tuple[str, ...]]:
+def regressions_alone(named: bool = False, interactions: bool = True) -> Method:
+    """Draw from the regressions of "fast", which start from random donors instead of the network.
+
+    A third of the time of :func:`ours`; ``named`` as there.
+    """
+
+    def impute(seen: CodedTable, seed: int, people: Population) -> list[Array]:
+        settings = quality_settings("fast", *seen.shape)
+        settings = settings.replace(regressions={"interactions": interactions})
+        events, generator = EventLog(), numpy_generator(seed, "random donors")
+        training = TrainingTable.build(seen, settings.training.held_out_share, seed, events)
+
+        def complete(rows: NDArray[np.int64]) -> Array:
+            return random_donors(training.shown.rows(rows), generator)
+
+        fit = RegressionFit.start(training, settings.regressions, seed, complete, events)
+        terms = forced_questions(analysed_terms(people), seen.columns) if named else ()
+        chained = fit.for_draws(forced=terms)
+        missing, skipped = seen.states.missing, seen.states.skipped
+        start, draws = random_donors(seen, generator), []
+        for number in range(1, N_DRAWS + 1):
+            noise = [generator.random(seen.shape) for _ in range(settings.regressions.sweeps)]
+            drawn = chained.redraw(start, missing, skipped, number, noise)
+            draws.append(np.where(skipped, np.nan, drawn))
+        return draws
+
+    return impute
+
+
+def random_donors(table: CodedTable, generator: np.random.Generator) -> Array:
+    """Return a table with an answer of some respondent in every missing cell."""
+    filled, states = table.values.copy(), table.states
+    for place in range(table.shape[1]):
+        donors = table.values[states.answered[:, place], place]
+        missing = states.missing[:, place]
+        filled[missing, place] = generator.choice(donors, missing.sum())
+    return filled
+
+
+def analysed_terms(people: Population) -> list[tuple[str, ...]]:
     """Return the products and curves of the analyses."""
     terms = (term for model in people.models for term in model.terms)
     questions = (tuple(one.partition("=")[0] for one in term.split(":")) for term in terms)
@@ -97,6 +143,9 @@ def _write_terms(people: Population, folder: Path) -> None:
 
 
 METHODS: dict[str, Method] = {
+    "products": regressions_alone(),
+    "products, terms named": regressions_alone(named=True),
+    "straight lines": regressions_alone(interactions=False),
     "balanced": ours("balanced"),
     "fast": ours("fast"),
     "fast, terms named": ours("fast", named=True),

@@ -3,10 +3,12 @@
     python benchmarks/coverage/interactions.py RECORDS --methods "fast;mice" --samples 0 40
     python benchmarks/coverage/interactions.py RECORDS --table
 
-RECORDS is a file of one line of JSON per sample and method, to which is added; what it holds is not
-computed again. The same number is the same sample with the same hidden answers for every method.
-TABSODA_SURVEYS names the folder of the surveys. ``--table`` writes ``interactions.json`` and its
-table in README.md; rows of methods that RECORDS does not hold are kept.
+RECORDS is a file of one line of JSON per sample and method, to which is added; what it or further
+files hold is not computed again. The same number is the same sample with the same hidden answers
+for every method. TABSODA_SURVEYS names the folder of the surveys. ``--table`` writes
+``interactions.json``, its table in README.md and the table of terms in decision 15; rows of methods
+that RECORDS does not hold are kept. ``--differences fast products`` compares two methods in
+``regressions_alone.json``.
 """
 
 from __future__ import annotations
@@ -32,9 +34,12 @@ from tabsoda.table import CodedTable
 
 SEED = 17
 RESULT = Path(__file__).with_name("interactions.json")
+ALONE = Path(__file__).with_name("regressions_alone.json")
 README = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- interactions -->", "<!-- end of interactions -->"
+DECISION = Path(__file__).parents[2] / "docs" / "decisions" / "0015-interactions.md"
 REFERENCES = ("complete data", "complete cases")
+# Terms of the analyses whose true value is near 0, so that a ratio to it says nothing.
+NO_EFFECT = ("y4 ~ h=1:g", "y ~ g:s")
 
 
 def replicate(
@@ -112,6 +117,33 @@ def summary(records: list[dict[str, Any]], surveys: Path) -> list[dict[str, Any]
     return rows
 
 
+def differences(records: list[dict[str, Any]], one: str, other: str) -> list[dict[str, Any]]:
+    """Return by how much the estimates of two methods differ in the same samples, by kind.
+
+    In standard errors of complete data.
+    """
+    setting = ("population", "mechanism", "rows", "share", "number")
+    by_case = {(tuple(r[k] for k in setting), r["method"]): r["estimates"] for r in records}
+    found: dict[str, list[float]] = {}
+    for (case, method), estimates in by_case.items():
+        if method != one or (case, other) not in by_case:
+            continue
+        for what, (kind, estimate, *_) in estimates.items():
+            _, _, low, high = by_case[case, "complete data"][what]
+            apart = estimate - by_case[case, other][what][1]
+            found.setdefault(kind, []).append(apart / ((high - low) / 3.92))
+    return [
+        {
+            "methods": [one, other],
+            "kind": kind,
+            "mean_difference": round(float(np.mean(own)), 3),
+            "standard_error": round(float(np.std(own, ddof=1) / np.sqrt(len(own))), 3),
+            "estimates": len(own),
+        }
+        for kind, own in found.items()
+    ]
+
+
 def with_earlier(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add the rows of ``interactions.json`` whose population, setting and method are not new."""
     keys = ("population", "mechanism", "rows", "share", "method")
@@ -156,6 +188,40 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     return "\n\n" + "\n".join(lines) + "\n\n"
 
 
+def terms_table(rows: list[dict[str, Any]]) -> str:
+    """Return the table of decision 15: ratio and coverage of products and curves, by method."""
+    shown = [
+        row
+        for row in rows
+        if (row["mechanism"], row["rows"]) == ("mar", 1000)
+        and row["kind"] in ("interaction", "curve")
+        and row["ratio"] is not None
+        and row["estimand"] not in NO_EFFECT
+    ]
+    methods = [m for m in (*REFERENCES, *METHODS) if any(r["method"] == m for r in shown)]
+    lines = [
+        "| population | term | " + " | ".join(methods) + " |",
+        "| --- | --- | " + "---: | " * len(methods),
+    ]
+    for name, term in dict.fromkeys((row["population"], row["estimand"]) for row in shown):
+        own = {r["method"]: r for r in shown if (r["population"], r["estimand"]) == (name, term)}
+        cells = [
+            f"{own[m]['ratio']:.2f} / {100 * own[m]['coverage']:.0f} ({own[m]['samples']})"
+            if m in own
+            else ""
+            for m in methods
+        ]
+        lines.append(f"| {name} | {term} | " + " | ".join(cells) + " |")
+    return "\n\n" + "\n".join(lines) + "\n\n"
+
+
+def put(path: Path, name: str, text: str) -> None:
+    """Write a table between the marks of its name."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    path.write_text(before + begin + text + end + rest.partition(end)[2], encoding="utf-8")
+
+
 def _cell(rows: list[dict[str, Any]]) -> str:
     """Return mean coverage in %, and mean absolute bias in standard errors, with the samples."""
     if not rows:
@@ -167,7 +233,7 @@ def _cell(rows: list[dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("records", type=Path)
+    parser.add_argument("records", type=Path, nargs="+")
     parser.add_argument("--methods", default="fast")
     parser.add_argument("--samples", type=int, nargs=2, default=(0, 10))
     parser.add_argument("--populations", default=";".join(NAMES))
@@ -175,19 +241,27 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--share", type=float, default=0.3)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--differences", nargs=2, metavar=("ONE", "OTHER"))
     options = parser.parse_args()
     surveys = Path(os.environ.get("TABSODA_SURVEYS", "surveys"))
     torch.set_num_threads(1)
-    lines = options.records.read_text().splitlines() if options.records.exists() else []
-    records = [json.loads(line) for line in lines]
+    lines = [
+        line for path in options.records if path.exists() for line in path.read_text().splitlines()
+    ]
+    keys = ("population", "mechanism", "rows", "share", "number", "method")
+    # A sample of a method counts once, even if several files hold it.
+    found = (json.loads(line) for line in lines)
+    records = list({tuple(one[key] for key in keys): one for one in found}.values())
+    if options.differences:
+        apart = differences(records, *options.differences)
+        ALONE.write_text("[\n" + ",\n".join(map(json.dumps, apart)) + "\n]\n")
+        return
     if options.table:
         rows = with_earlier(summary(records, surveys))
         RESULT.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
-        before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-        _, _, after = rest.partition(END)
-        README.write_text(before + BEGIN + markdown(rows) + END + after, encoding="utf-8")
+        put(README, "interactions", markdown(rows))
+        put(DECISION, "terms", terms_table(rows))
         return
-    keys = ("population", "mechanism", "rows", "share", "number", "method")
     done = {tuple(record[key] for key in keys) for record in records}
     for number in range(*options.samples):
         for name in options.populations.split(";"):
@@ -196,7 +270,7 @@ def main() -> None:
                     case = (name, mechanism, options.rows, options.share, number, method)
                     if case not in done:
                         record = replicate(*case, surveys)
-                        with options.records.open("a") as file:
+                        with options.records[0].open("a") as file:
                             file.write(json.dumps(record) + "\n")
 
 

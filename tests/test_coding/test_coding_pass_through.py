@@ -63,8 +63,8 @@ def test_decoding_gives_passed_columns_their_value() -> None:
     np.testing.assert_array_equal(again.pass_value, codec.pass_value)
 
 
-@pytest.mark.parametrize(("n_different", "told"), [(30, True), (15, False)])
-def test_nominals_that_look_like_identifiers_are_told(n_different: int, told: bool) -> None:
+@pytest.mark.parametrize(("n_different", "logged"), [(30, True), (15, False)])
+def test_nominals_that_look_like_identifiers_are_logged(n_different: int, logged: bool) -> None:
     column = Column("serial", ColumnKind.NOMINAL, levels=tuple(range(30)))
     values = (np.arange(30.0) % n_different)[:, None]
     table = CodedTable.from_values((column,), values)
@@ -72,4 +72,4 @@ def test_nominals_that_look_like_identifiers_are_told(n_different: int, told: bo
     assert find_pass_through(table, table.states.answered, events).modelled.all()
     assert [(e.kind, *e.counts.values()) for e in events] == [
         ("nominal_nearly_unique", 30, 30)
-    ] * told
+    ] * logged

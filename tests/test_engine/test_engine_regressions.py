@@ -7,6 +7,7 @@ import pytest
 
 from tabsoda.engine.engine import DefaultEngine
 from tabsoda.engine.predictor import CellAnswers
+from tabsoda.engine.regressions import multinomial
 from tabsoda.engine.regressions.fit import RegressionFit, questions_to_fit, rows_to_fit
 from tabsoda.engine.settings import RegressionSettings
 from tabsoda.engine.training_table import TrainingTable
@@ -141,7 +142,7 @@ def training(table):
     return TrainingTable.build(table, 0.1, 1, EventLog())
 
 
-def regression_fit(training, **changes):
+def regression_fit(training, events=None, **changes):
     settings = RegressionSettings(**({"sets": 2, "rounds": 1, "point_sets": 2} | changes))
     generator = np.random.default_rng(0)
 
@@ -155,7 +156,8 @@ def regression_fit(training, **changes):
             filled[missing, position] = generator.choice(given, missing.sum())
         return filled
 
-    return RegressionFit.start(training, settings, 1, complete, EventLog())
+    log = EventLog() if events is None else events
+    return RegressionFit.start(training, settings, 1, complete, log)
 
 
 def swap_held_out(training):
@@ -221,3 +223,12 @@ def test_questions_of_many_levels_or_few_answers_are_left_out_and_logged(trainin
     found = questions_to_fit(replace(training, shown=training.shown.with_states(few)), 40, log)
     assert 0 not in found
     assert list(log) == [Event("few_answers_not_regressed", "sex", {"answers": 19})]
+
+
+def test_a_regression_whose_solver_stops_early_is_logged(training, monkeypatch):
+    monkeypatch.setattr(multinomial, "_MOST_STEPS", 1)
+    log = EventLog()
+    regression_fit(training, log).for_draws()
+    assert [(one.kind, one.column) for one in log if one.kind == "regression_not_converged"] == [
+        ("regression_not_converged", "region")
+    ]

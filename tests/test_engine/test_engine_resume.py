@@ -1,15 +1,11 @@
-"""An interrupted fit goes on after its network; the checkpoint of another fit is not used."""
-
-from dataclasses import replace
+"""An interrupted fit resumes after its network; the checkpoint of another fit is not used."""
 
 import numpy as np
 import pytest
 
-from tabsoda.engine import checkpoint as checkpoints
+from tabsoda.coding import fit_checkpoint as checkpoints
 from tabsoda.engine import fit
 from tabsoda.engine.engine import DefaultEngine
-from tabsoda.schema import ColumnKind
-from tabsoda.table import CodedTable
 
 OTHER_RUN, UNREADABLE = "network_of_other_run_not_used", "unreadable_network_not_used"
 RESUMED = "training_resumed_after_network"
@@ -101,51 +97,25 @@ def test_a_finished_training_is_not_repeated(
     assert differing(first, reordered) == set()
 
 
-def other_answer(table):
-    values = table.values.copy()
-    values[np.flatnonzero(table.states.answered[:, 1])[0], 1] += 1
-    return CodedTable(table.columns, values, table.states)
-
-
-def other_kind(table):
-    columns = tuple(
-        replace(c, kind=ColumnKind.NOMINAL) if c.name == "likes" else c for c in table.columns
-    )
-    return CodedTable(columns, table.values, table.states)
-
-
-@pytest.mark.parametrize("change", ["answer", "kind", "settings", "seed", "weights"])
 def test_the_checkpoint_of_another_run_is_not_used(
-    change, mixed_table, quick_settings, tmp_path, differing
+    mixed_table, quick_settings, tmp_path, differing
 ):
     table, settings = mixed_table(), quick_settings()
     DefaultEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
-    weights, seed = None, 1
-    if change == "answer":
-        table = other_answer(table)
-    elif change == "kind":
-        table = other_kind(table)
-    elif change == "settings":
-        settings = quick_settings(loss={"bins": 0.7})
-    elif change == "seed":
-        seed = 2
-    else:
-        weights = np.linspace(1, 2, 120)
-    options = {"seed": seed, "device": "cpu", "row_weights": weights}
+    options = {"seed": 1, "device": "cpu", "row_weights": np.linspace(1, 2, 120)}
     anew = DefaultEngine.fit(table, settings, **options, checkpoint=tmp_path)
     assert OTHER_RUN in kinds(anew)
     assert RESUMED not in kinds(anew)
     assert differing(anew, DefaultEngine.fit(table, settings, **options)) == set()
 
 
-@pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
-def test_half_a_checkpoint_is_not_used(kept, mixed_table, quick_settings, tmp_path, differing):
+def test_half_a_checkpoint_is_not_used(mixed_table, quick_settings, tmp_path, differing):
     table, settings = mixed_table(), quick_settings()
     options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
     first = DefaultEngine.fit(table, settings, **options)
     path = tmp_path / "network.safetensors"
     content = path.read_bytes()
-    path.write_bytes(content[: kept if kept > 1 or kept == 0 else int(kept * len(content))])
+    path.write_bytes(content[: len(content) // 2])
     anew = DefaultEngine.fit(table, settings, **options)
     assert UNREADABLE in kinds(anew)
     assert differing(first, anew) == set()

@@ -61,7 +61,7 @@ def test_a_row_of_weight_zero_gives_no_gradient(quality, mixed_table, quick_sett
     torch.testing.assert_close(
         gradient(network, changed, keys, settings), usual, rtol=1e-4, atol=1e-6
     )
-    # With equal weights the same change is felt.
+    # With equal weights the same change matters.
     equal = torch.ones(120)
     felt = gradient(network, replace(changed, row_weights=equal), keys, settings)
     unspoilt = gradient(network, replace(data, row_weights=equal), keys, settings)
@@ -69,7 +69,7 @@ def test_a_row_of_weight_zero_gives_no_gradient(quality, mixed_table, quick_sett
 
 
 @QUALITIES
-def test_equal_weights_are_no_weights_and_scale_does_not_matter(
+def test_equal_weights_change_nothing_and_scale_does_not_matter(
     quality, mixed_table, quick_settings, differing
 ):
     table, settings = mixed_table(), quick_settings(quality)
@@ -103,7 +103,7 @@ def test_most_rows_may_weigh_nothing(quality, mixed_table, quick_settings):
 
 
 def test_weights_move_the_estimate(quick_settings):
-    # Two groups that no other column tells apart; only their weights differ.
+    # Two groups that no other column distinguishes; only their weights differ.
     values = np.repeat([0.0, 10.0], 60)[:, None]
     values[::6] = np.nan
     table = CodedTable.from_values((Column("y", ColumnKind.CONTINUOUS),), values)

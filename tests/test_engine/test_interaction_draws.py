@@ -94,7 +94,7 @@ def test_a_binary_predictor_is_drawn_by_bayes_rule():
         uniforms = (np.arange(n) + 0.5) / n
         drawn = draw_question(
             0, {0: own, 1: response}, design, terms, {0: (1,)}, filled.copy(), filled,
-            np.zeros((n, 2), dtype=bool), uniforms,
+            np.zeros((n, 2), dtype=bool), np.arange(n), uniforms,
         )  # fmt: skip
         against, for_one = 0.7 * norm.pdf(y), 0.3 * norm.pdf(y - 2)
         assert drawn.mean() == pytest.approx(for_one / (against + for_one), abs=0.01)
@@ -110,7 +110,7 @@ def test_a_skipped_response_says_nothing():
     skipped = np.column_stack([np.zeros(n, dtype=bool), np.ones(n, dtype=bool)])
     drawn = draw_question(
         0, {0: own, 1: response}, design, terms, {0: (1,)}, np.zeros((n, 2)), filled, skipped,
-        (np.arange(n) + 0.5) / n,
+        np.arange(n), (np.arange(n) + 0.5) / n,
     )  # fmt: skip
     assert drawn.mean() == pytest.approx(0.3, abs=0.01)
 
@@ -131,7 +131,7 @@ def test_a_number_behind_a_curve_is_drawn_from_both_branches():
     for _ in range(30):
         filled[:, 0] = draw_question(
             0, {0: own, 1: response}, design, terms, {0: (1,)}, matrix, filled,
-            np.zeros((n, 2), dtype=bool), rng.random(n),
+            np.zeros((n, 2), dtype=bool), np.arange(n), rng.random(n),
         )  # fmt: skip
         matrix[:, 0] = filled[:, 0]
     grid = np.linspace(-4, 4, 4001)
@@ -160,7 +160,7 @@ def test_a_factor_of_a_product_is_drawn_from_its_closed_form():
         for _ in range(15):
             matrix[:, 0] = draw_question(
                 0, {0: own, 2: response}, design, terms, {0: (2,)}, matrix, matrix,
-                np.zeros((n, 3), dtype=bool), rng.random(n),
+                np.zeros((n, 3), dtype=bool), np.arange(n), rng.random(n),
             )  # fmt: skip
         precision = 1 + (1.5 * z) ** 2
         assert matrix[:, 0].mean() == pytest.approx(1.5 * z * y / precision, abs=0.05)
@@ -179,7 +179,9 @@ def test_the_likelihood_of_a_response_is_that_of_its_probabilities():
     nominal = LevelRegression(np.array([0, 2, 3]), rng.normal(size=(6, 3)), rng.normal(size=3), 4)
     for model in (ordered, nominal):
         expected = np.log(np.maximum(model.expect(asked)[np.arange(30), levels], 1e-12))
-        linear = linear_predictors(model, terms, matrix, np.array([1]), matrix[:, [1]])
+        linear = linear_predictors(
+            model, terms, matrix, np.arange(30), np.array([1]), matrix[:, [1]]
+        )
         np.testing.assert_allclose(model.log_likelihood(linear, levels.astype(float)), expected)
 
 

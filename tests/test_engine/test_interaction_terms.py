@@ -37,6 +37,8 @@ def test_products_are_bounded_and_of_two_or_three_columns():
     # The bound is on products alone.
     assert terms.of(matrix)[:, :2].tolist() == [[2.0, -0.5], [10.0, 2.0]]
     assert terms.of(matrix).shape == (2, terms.size)
+    rows = np.array([1, 0, 1])
+    np.testing.assert_array_equal(terms.of(matrix, rows), terms.of(matrix)[rows])
 
 
 def test_products_of_a_group_are_all_products_and_those_of_each_two():

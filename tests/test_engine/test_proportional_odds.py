@@ -79,3 +79,42 @@ def test_probabilities_are_probabilities(gaps, first, slopes):
     assert rows.shape == (20, len(gaps) + 2)
     assert (rows >= 0).all()
     assert np.allclose(rows.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("n_levels", [2, 5])
+def test_a_start_from_other_rows_ends_at_the_same_maximum(n_levels):
+    """The curvature at the start is reused; that must not change where the steps end."""
+    cutpoints = [-1.0, 0.0, 1.5, 3.0][: n_levels - 1]
+    predictors, levels = sample(600, cutpoints, [1.5, -1.0, 0.5], seed=8)
+    nearby = fit_proportional_odds(predictors[:200], levels[:200], n_levels)
+    far = ProportionalOdds(np.array(cutpoints) - 4, np.array([-3.0, 3.0, 3.0]))
+    options = {"ridge": 1.0, "tolerance": 1e-12, "max_steps": 100}
+    cold = fit_proportional_odds(predictors, levels, n_levels, **options)
+    for start in (nearby, far):
+        warm = fit_proportional_odds(predictors, levels, n_levels, start=start, **options)
+        np.testing.assert_allclose(warm.slopes, cold.slopes, atol=1e-4)
+        np.testing.assert_allclose(warm.cutpoints, cold.cutpoints, atol=1e-4)
+
+
+def test_a_start_from_other_rows_ends_at_the_same_solution():
+    # Rare levels: the curvature at the start is far from that at the solution.
+    def reached(model, predictors, levels):
+        chosen = model.probabilities(predictors)[np.arange(levels.size), levels]
+        return np.log(chosen).sum() - 0.5 * model.slopes @ model.slopes
+
+    short = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        predictors = rng.normal(size=(5000, 3))
+        latent = predictors @ rng.normal(size=3) + rng.logistic(size=5000)
+        levels = np.searchsorted(np.quantile(latent, np.linspace(0.99, 0.999, 4)), latent)
+        rows = rng.integers(0, 5000, 5000)
+        if np.unique(levels[rows]).size < 5:
+            continue
+        start = fit_proportional_odds(predictors[rows], levels[rows], 5, ridge=1.0)
+        warm = fit_proportional_odds(predictors, levels, 5, ridge=1.0, start=start, tolerance=1e-4)
+        exact = fit_proportional_odds(predictors, levels, 5, ridge=1.0, tolerance=1e-12)
+        best = reached(exact, predictors, levels)
+        short.append(best - reached(warm, predictors, levels))
+    assert len(short) > 20
+    assert max(short) < 0.5

@@ -8,6 +8,7 @@ from scipy.stats import chisquare
 from sklearn.linear_model import LogisticRegression
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
+from tabsoda.engine.regressions.predictive_mean_matching import nearest_donors, tied_donors
 from tabsoda.engine.regressions.question_regression import (
     LevelRegression,
     NumberRegression,
@@ -140,6 +141,28 @@ def test_donors_are_the_five_nearest_and_each_as_likely():
     found, counts = np.unique(drawn, return_counts=True)
     assert found.tolist() == [105, 106, 107, 108, 109]
     assert (counts == 200).all()
+
+
+@given(
+    st.lists(st.integers(-8, 8), min_size=1, max_size=25),
+    st.lists(st.floats(-9, 9), min_size=1, max_size=10),
+    st.integers(1, 30),
+)
+def test_no_other_donor_is_nearer(donors, predicted, n_donors):
+    """Many donors are equal, and some recipients lie beyond all of them."""
+    ranked, asked = np.sort(np.array(donors, dtype=float)), np.array(predicted)
+    found = nearest_donors(asked, ranked, n_donors)
+    distance = np.abs(ranked - asked[:, None])
+    expected = np.sort(distance, axis=1)[:, :n_donors]
+    assert (np.diff(found, axis=1) > 0).all()
+    np.testing.assert_array_equal(
+        np.sort(np.take_along_axis(distance, found, axis=1), axis=1), expected
+    )
+    first, last = tied_donors(asked, ranked)
+    for row, (start, stop) in enumerate(zip(first, last, strict=True)):
+        equal = np.flatnonzero(ranked == ranked[start])
+        assert (start, stop) == (equal[0], equal[-1] + 1)
+        assert distance[row, start] == expected[row, 0]
 
 
 @pytest.mark.parametrize("unit", [1e-20, 1e-11, 1e-3, 1e15])

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load_file, save_file
 
-from tabsoda._internal.files import atomic_path, make_folder, sealed
-from tabsoda._version import __version__
+from tabsoda.coding.fit_checkpoint import DamagedFileError, FitCheckpoint, OtherRunError
 from tabsoda.engine.network.network import Network
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.training_table import TrainingTable
@@ -26,7 +21,6 @@ class NetworkCheckpoint:
     ----------
     folder : Path
     training : TrainingTable
-        Rows in canonical order, so that a reordered file is still the same run.
     settings : EngineSettings
     seed : int
     """
@@ -34,44 +28,31 @@ class NetworkCheckpoint:
     def __init__(
         self, folder: Path, training: TrainingTable, settings: EngineSettings, seed: int
     ) -> None:
-        make_folder(folder)
-        self._file = folder / "network.safetensors"
         self._training, self._settings, self._seed = training, settings, seed
-        table = training.whole
-        digest = hashlib.sha256(table.values.tobytes())
-        digest.update(table.states.states.tobytes())
-        columns = [(c.name, c.kind.value, c.n_levels) for c in table.columns]
-        digest.update(json.dumps([__version__, columns, settings.to_dict(), seed]).encode())
-        digest.update(b"" if training.weights is None else training.weights.tobytes())
-        self._run = digest.hexdigest()
+        self._file = FitCheckpoint(
+            folder / "network.safetensors", training.whole, settings, seed, training.weights
+        )
 
     def save(self, network: Network, history: list[dict[str, Any]], events: EventLog) -> None:
         """Write a trained network atomically."""
         arrays, _ = network.to_state()
-        content = json.dumps({"run": self._run, "history": history, "events": events.to_dicts()})
-        seal = {"state": content, "sha256": sealed(content, arrays)}
-        with atomic_path(self._file) as temporary:
-            save_file(arrays, temporary, metadata=seal)
+        self._file.save(arrays, {"history": history, "events": events.to_dicts()})
 
     def load(
         self, device: torch.device, events: EventLog
     ) -> tuple[Network, list[dict[str, Any]]] | None:
         """Return the network that an earlier start of the same run trained; else None."""
-        if not self._file.exists():
-            return None
         try:
-            with safe_open(self._file, framework="numpy") as file:
-                seal = file.metadata() or {}
-            arrays, text = load_file(self._file), seal.get("state", "")
-            content = json.loads(text)
-            if seal.get("sha256") != sealed(text, arrays):
-                raise ValueError("damaged")
-        except (SafetensorError, OSError, ValueError, LookupError):
+            found = self._file.load()
+        except DamagedFileError:
             events.add("unreadable_network_not_used")
             return None
-        if content.get("run") != self._run:
+        except OtherRunError:
             events.add("network_of_other_run_not_used")
             return None
+        if found is None:
+            return None
+        arrays, content = found
         network = Network.from_state(
             arrays, self._training.codec, self._settings, self._seed, device
         )

@@ -5,12 +5,10 @@ Needs only torch, numpy, scipy and scikit-learn.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +16,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import row_keys
+from tabsoda._internal.files import sealed
 from tabsoda._internal.threads import worker_threads
+from tabsoda.coding.missing_cells import MissingCells
 from tabsoda.coding.table_checks import check_columns, check_table
 from tabsoda.coding.table_events import log_clipped_answers, log_empty_rows
 from tabsoda.engine.codec import AnswerCodec
@@ -31,7 +30,7 @@ from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.work import planned_threads
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
-from tabsoda.progress import Progress
+from tabsoda.progress import Progress, StageProgress
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.chosen_threads import log_threads
@@ -167,17 +166,13 @@ class DefaultEngine:
 
         save_engine(self, folder)
 
-    def fingerprint(self) -> bytes:
+    def fingerprint(self) -> str:
         """Return a hash of everything fitted, the seed and the settings: equal for the same fit."""
         from tabsoda.engine.files import engine_state
 
         arrays, content = engine_state(self)
         text = json.dumps([self.settings.to_dict(), self.seed, content], sort_keys=True)
-        digest = hashlib.sha256(text.encode())
-        for name in sorted(arrays):
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-        return digest.digest()
+        return sealed(text, arrays)
 
     @classmethod
     def load(cls, folder: Path, device: str = "auto") -> DefaultEngine:
@@ -197,127 +192,43 @@ class DefaultEngine:
         keys: NDArray[np.int64] | None = None,
         keep: Keep = keep_nothing,
     ) -> ImputedCells:
-        """Estimate every missing cell, and draw it ``n_draws`` times.
-
-        A row's result depends only on the row, not on the others, their order or their number.
-        Equal rows are numbered by their order of appearance within one call, so equal rows imputed
-        in separate calls get equal draws: impute a table in one call, or give keys.
-
-        Parameters
-        ----------
-        table : CodedTable
-            Must have the columns the engine was fitted on; may contain new rows.
-        n_draws : int
-        progress : callable, optional
-        events : EventLog, optional
-            Receives decisions about this table's rows.
-        whole_numbers : bool
-            Point estimates of columns whose answers were all whole are rounded.
-        keys : ndarray of int64, shape (n_rows,), optional
-            As in :meth:`draw`.
-        keep : Keep
-            Called for the point estimate and every draw; may return stored results of an earlier
-            run.
-
-        Returns
-        -------
-        ImputedCells
-            Without the cells of columns that could not be modelled and have no constant.
-        """
+        """Estimate every missing cell, and draw it; see :meth:`tabsoda.engines.Engine.impute`."""
         self._check(table, events)
-        missing = table.states.missing
-        rows, positions = np.nonzero(missing & self.codec.fillable)
-        filled = self.codec.constants[positions]
-        open_rows = np.flatnonzero(missing[:, self.codec.modelled].any(axis=1))
-        if self.ensemble is None or self.drawer is None or not open_rows.size:
-            return ImputedCells(rows, positions, np.tile(filled, (n_draws, 1)), filled, filled)
-        ensemble, drawer = self.ensemble, self.drawer
-        keys = row_keys(table.values, table.states.states) if keys is None else keys
-        part, part_keys = table.rows(open_rows), keys[open_rows]
-        place = np.full(table.shape[0], -1)
-        place[open_rows] = np.arange(open_rows.size)
-        # Rows whose only missing cells are in constant columns need no prediction.
-        is_open = place[rows] >= 0
+        cells = self._missing_cells(table)
+        if self.ensemble is None or self.drawer is None or not cells.open_rows.size:
+            return cells.without_model(n_draws)
+        ensemble, drawer, block_rows = self.ensemble, self.drawer, self.settings.draws.block_rows
+        part, part_keys = cells.open_part(keys)
 
-        def read(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            result = filled.copy()
-            result[is_open] = values[place[rows[is_open]], positions[is_open]]
-            return result
+        def points(progress: StageProgress) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            return ensemble.points(part, block_rows, whole_numbers)
 
-        def update(done: int, what: str) -> None:
-            if progress is not None:
-                progress(round(1000 * done / (1 + n_draws)), 1000, what)
-
-        def points() -> NDArray[np.float64]:
-            both = ensemble.points(part, self.settings.draws.block_rows, whole_numbers)
-            return np.stack([read(values) for values in both])
-
-        def drawn(number: int) -> NDArray[np.float64]:
-            return read(drawer.draw(part, part_keys, number))
+        def draw(number: int, progress: StageProgress) -> NDArray[np.float64]:
+            return drawer.draw(part, part_keys, number)
 
         with self._computing(table, events):
-            mode, median = keep("point", points)
-            update(1, "point estimate")
-            draws = np.empty((n_draws, rows.size))
-            for number in range(1, n_draws + 1):
-                draws[number - 1] = keep(f"draw {number}", partial(drawn, number))
-                update(1 + number, f"draw {number} of {n_draws}")
-        return ImputedCells(rows, positions, draws, mode, median)
+            return cells.impute(n_draws, points, draw, keep, progress)
 
     def draw(
         self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Draw every missing cell once.
-
-        Parameters
-        ----------
-        table : CodedTable
-            Of the columns the engine was fitted on.
-        number : int
-            Which draw, from 1.
-        keys : ndarray of int64, shape (n_rows,), optional
-            Identify the rows' random numbers;
-            :func:`~tabsoda._internal.randomness.row_keys` of the table unless given. A row that
-            is drawn again after some of its cells were filled keeps its random numbers if it keeps
-            its key.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows, n_columns)
-            The table's answers with missing cells drawn; NaN at skips and where nothing can be
-            drawn.
-        """
+        """Draw every missing cell once; see :meth:`tabsoda.engines.Engine.draw`."""
         self._check(table)
-        values = np.where(table.states.skipped, np.nan, self.codec.with_constants(table))
-        open_rows = np.flatnonzero(table.states.missing[:, self.codec.modelled].any(axis=1))
-        if self.drawer is None or not open_rows.size:
-            return values
-        keys = row_keys(table.values, table.states.states) if keys is None else keys
+        cells = self._missing_cells(table)
+        if self.drawer is None or not cells.open_rows.size:
+            return cells.complete()
         with self._computing(table):
-            drawn = self.drawer.draw(table.rows(open_rows), keys[open_rows], number)
-        values[open_rows] = np.where(np.isnan(drawn), values[open_rows], drawn)
-        return values
+            return cells.complete(self.drawer.draw(*cells.open_part(keys), number))
 
     def level_probabilities(
         self, table: CodedTable, keys: NDArray[np.int64] | None = None
     ) -> dict[int, NDArray[np.float64]]:
-        """Return the probabilities of levels behind the point estimates of :meth:`impute`.
+        """Return probabilities; see :meth:`tabsoda.engines.Engine.level_probabilities`.
 
-        Parameters
-        ----------
-        table : CodedTable
-        keys : ndarray of int64, shape (n_rows,), optional
-            Not used: these estimates have no random part.
-
-        Returns
-        -------
-        dict of int to ndarray of float64, shape (n_rows, n_levels)
-            By position, for the categorical columns that are modelled; NaN in cells that are
-            not missing.
+        The keys are not used: these estimates have no random part.
         """
         self._check(table)
-        missing = table.states.missing
-        open_rows = np.flatnonzero(missing[:, self.codec.modelled].any(axis=1))
+        missing, open_rows = table.states.missing, self._missing_cells(table).open_rows
         if self.ensemble is None or not open_rows.size:
             return {}
         found = {
@@ -333,6 +244,9 @@ class DefaultEngine:
                     asked = missing[rows, position]
                     own[rows[asked]] = predicted[asked, place, : own.shape[1]]
         return found
+
+    def _missing_cells(self, table: CodedTable) -> MissingCells:
+        return MissingCells.of(table, self.codec.modelled, self.codec.constants)
 
     def _check(self, table: CodedTable, events: EventLog | None = None) -> None:
         check_columns(self.columns, table)

@@ -22,7 +22,14 @@ from tabsoda.engine.regressions.regressions import Regressions
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.trees.trees import Trees
 from tabsoda.events import EventLog
-from tabsoda.model_folder import column_content, column_from, read_model, readable, write_model
+from tabsoda.model_folder import (
+    column_content,
+    column_from,
+    part_of,
+    read_model,
+    readable,
+    write_model,
+)
 from tabsoda.schema.column import Column
 from tabsoda.torch_runtime.devices import resolve_device
 
@@ -91,20 +98,20 @@ def engine_from_state(
     events: EventLog,
 ) -> DefaultEngine:
     """Rebuild an engine; raises if parts are missing or inconsistent."""
-    codec = AnswerCodec.from_state(_part(arrays, "codec"), content["codec"])
+    codec = AnswerCodec.from_state(part_of(arrays, "codec."), content["codec"])
     if tuple(column.name for column in columns) != codec.names:
         raise ValueError("the columns do not fit the coding of answers")
     saved = content["predictors"]
     ensemble, drawer = None, None
     if saved:
-        network = Network.from_state(_part(arrays, "network"), codec, settings, seed, device)
+        network = Network.from_state(part_of(arrays, "network."), codec, settings, seed, device)
         predictors: list[Predictor] = [network]
         if "trees" in saved:
-            predictors.append(Trees.from_state(_part(arrays, "trees"), saved["trees"], codec))
+            predictors.append(Trees.from_state(part_of(arrays, "trees."), saved["trees"], codec))
         if "regressions" in saved:
-            own = _part(arrays, "regressions")
+            own = part_of(arrays, "regressions.")
             predictors.append(Regressions.from_state(own, saved["regressions"], codec))
-        blend = Blend(**_part(arrays, "blend"))
+        blend = Blend(**part_of(arrays, "blend."))
         shape = (len(predictors) - 1, codec.categorical.size)
         if (
             blend.level_shares.shape != shape
@@ -115,11 +122,6 @@ def engine_from_state(
         ensemble = Ensemble(codec, tuple(predictors), blend)
         chained = None
         if _DRAWS in saved:
-            chained = ChainedRegressions.from_state(_part(arrays, _DRAWS), saved[_DRAWS])
+            chained = ChainedRegressions.from_state(part_of(arrays, f"{_DRAWS}."), saved[_DRAWS])
         drawer = Drawer(network, chained, settings, seed)
     return DefaultEngine(columns, settings, seed, device, codec, ensemble, drawer, history, events)
-
-
-def _part(arrays: Arrays, name: str) -> dict[str, np.ndarray]:
-    prefix = f"{name}."
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -10,20 +10,25 @@ from tabsoda.engine.settings import EngineSettings
 Changes = dict[str, dict[str, Any]]
 
 # What each quality changes; "balanced" is the defaults. Chosen on three surveys and confirmed on
-# three others (docs/decisions/0006). "tiny" is for tests and first tries: every part of the engine
-# runs, none long enough for good estimates.
+# three others (docs/decisions/0006), the length of training later (docs/decisions/0018). "tiny" is
+# for tests and first tries: every part of the engine runs, none long enough for good estimates.
 QUALITIES: dict[str, Changes] = {
     "fast": {
         "network": {"width": 128, "depth": 1},
-        "training": {"batch_size": 256, "max_steps": 400, "learning_rate": 2e-3},
+        "training": {"max_steps": 400, "patience": 6},
         "trees": {"effort": "quick"},
-        "regressions": {"rounds": 2, "point_sets": 3, "max_questions": 16},
+        "regressions": {"rounds": 2, "point_sets": 2, "max_questions": 16},
     },
     "balanced": {},
     "best": {
         "network": {"name": "tokens", "width": 96, "depth": 2, "dropout": 0.15},
         "loss": {"ranked_probability": 1.0, "bins": 0.2},
-        "training": {"max_steps": 2000, "learning_rate": 2e-3, "weight_decay": 0.1},
+        "training": {
+            "batch_size": 512,
+            "max_steps": 2000,
+            "weight_decay": 0.1,
+            "patience": 6,
+        },
     },
     "tiny": {
         "network": {"width": 32, "depth": 1},
@@ -65,12 +70,16 @@ def quality_settings(name: str, n_rows: int, n_columns: int) -> EngineSettings:
     Examples
     --------
     >>> [quality_settings("balanced", n, 40).training.max_steps for n in (1000, 4000, 36000)]
-    [500, 1000, 3000]
+    [350, 700, 2100]
     """
     settings = EngineSettings().replace(**QUALITIES[name])
     if name == "tiny":
         return settings
-    return settings.replace(**_sized(settings, n_rows, n_columns))
+    sized = _sized(settings, n_rows, n_columns)
+    if name == "balanced" and n_rows > _SOME_ROWS:
+        # With 256 rows per step, estimates of 16,000 rows were worse (docs/decisions/0018).
+        sized["training"]["batch_size"] = 512
+    return settings.replace(**sized)
 
 
 def _sized(settings: EngineSettings, n_rows: int, n_columns: int) -> Changes:
@@ -89,7 +98,8 @@ def _sized(settings: EngineSettings, n_rows: int, n_columns: int) -> Changes:
     if is_tokens and n_rows <= _SOME_ROWS:
         sized["network"]["members"] = 3
     if n_rows > _SOME_ROWS or n_columns > _MANY_COLUMNS:
-        sized["regressions"] = {"sets": 5, "point_sets": 3, "max_rows": _SOME_ROWS}
+        point_sets = min(settings.regressions.point_sets, 3)
+        sized["regressions"] = {"sets": 5, "point_sets": point_sets, "max_rows": _SOME_ROWS}
     if n_rows > _MANY_ROWS:
         # A network has enough to learn from there, and trees take long.
         sized["trees"] = {"effort": "quick"}

@@ -41,12 +41,12 @@ class LossSettings(SettingGroup):
 class TrainingSettings(SettingGroup):
     """How the network is trained."""
 
-    batch_size: int = setting(512, "rows per training step", low=1)
-    max_steps: int = setting(1000, "training steps at most", low=1)
+    batch_size: int = setting(256, "rows per training step", low=1)
+    max_steps: int = setting(700, "training steps at most", low=1)
     epoch_steps: int = setting(50, "training steps between checks of the held-out loss", low=1)
-    learning_rate: float = setting(1.5e-3, "highest learning rate of AdamW", above=0)
+    learning_rate: float = setting(2e-3, "highest learning rate of AdamW", above=0)
     weight_decay: float = setting(0.02, "weight decay of AdamW", low=0)
-    patience: int = setting(6, "checks without a better held-out loss before training stops", low=1)
+    patience: int = setting(4, "checks without a better held-out loss before training stops", low=1)
     held_out_share: float = setting(
         0.05,
         "share of each question's answers held out, to stop training, blend and calibrate",

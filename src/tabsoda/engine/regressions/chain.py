@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,8 @@ class Chain:
     terms : dict of int to Terms
     responses : dict of int to tuple of int
     models : dict of int to NumberRegression or LevelRegression
+    unconverged : set of int
+        Questions of which some regression did not reach its tolerance.
     """
 
     table: CodedTable
@@ -66,6 +69,7 @@ class Chain:
     terms: dict[int, Terms] = field(default_factory=dict)
     responses: dict[int, tuple[int, ...]] = field(default_factory=dict)
     models: dict[int, Regression] = field(default_factory=dict)
+    unconverged: set[int] = field(default_factory=set)
     _given: dict[int, Terms] = field(default_factory=dict)
 
     @classmethod
@@ -92,17 +96,18 @@ class Chain:
         chain._set_terms()
         return chain
 
-    @property
+    @cached_property
     def incomplete(self) -> Bools:
         """Whether a question has missing cells, shape (d,)."""
         return np.any(self.table.states.missing, axis=0)
 
     def run(self, positions: list[int], generator: np.random.Generator) -> None:
         """Regress some questions in turn, and redraw their missing cells."""
-        states = self.table.states
         for p in positions:
             self.models[p] = self._fit(p, generator)
-            rows = np.flatnonzero(states.missing[:, p])
+            if not getattr(self.models[p], "converged", True):
+                self.unconverged.add(p)
+            rows = self._missing_rows[p]
             if not rows.size:
                 continue
             self.filled[rows, p] = draw_question(
@@ -111,9 +116,10 @@ class Chain:
                 self.design,
                 self.terms,
                 self.responses,
-                self.matrix[rows],
-                self.filled[rows],
-                states.skipped[rows],
+                self.matrix,
+                self.filled,
+                self._skipped,
+                rows,
                 generator.random(rows.size),
             )
             self.design.put(self.matrix, rows, p, self.filled[rows, p])
@@ -185,16 +191,27 @@ class Chain:
         ]
 
     def _fit(self, p: int, generator: np.random.Generator) -> Regression:
-        answered = self.table.states.answered[:, p]
-        answers = self.table.values[answered, p]
-        asked = self.terms[p].of(self.matrix[answered])
-        weights = None if self.row_weights is None else self.row_weights[answered]
-        column = self.table.columns[p]
+        rows = self._answered_rows[p]
+        answers, terms = self.table.values[rows, p], self.terms[p]
+        weights = None if self.row_weights is None else self.row_weights[rows]
+        column, asked = self.table.columns[p], terms.of(self.matrix, rows)
         if not column.is_categorical:
             return fit_number(asked, answers, weights, generator, self.row_share)
         start = self.models.get(p)
         near = start if isinstance(start, LevelRegression) else None
         return fit_levels(column, asked, answers, weights, generator, near, self.row_share)
+
+    @cached_property
+    def _answered_rows(self) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(own) for own in self.table.states.answered.T]
+
+    @cached_property
+    def _missing_rows(self) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(own) for own in self.table.states.missing.T]
+
+    @cached_property
+    def _skipped(self) -> Bools:
+        return self.table.states.skipped
 
 
 def _related(

@@ -46,6 +46,8 @@ class ChainedRegressions:
         The products in use.
     sets : tuple of dict of int to NumberRegression or LevelRegression
         By position of the question, in the order in which they are drawn.
+    unconverged : tuple of int
+        Questions of which some regression did not reach its tolerance; not saved.
     """
 
     design: Design
@@ -53,6 +55,7 @@ class ChainedRegressions:
     responses: dict[int, tuple[int, ...]]
     relations: tuple[Relation, ...]
     sets: tuple[dict[int, Regression], ...]
+    unconverged: tuple[int, ...] = ()
 
     @classmethod
     def fit(
@@ -130,7 +133,8 @@ class ChainedRegressions:
                 if progress is not None:
                     progress(number, n_sets)
         relations = tuple(chain.factors.accepted)
-        return cls(design, chain.terms, chain.responses, relations, tuple(sets))
+        unconverged = tuple(sorted(chain.unconverged))
+        return cls(design, chain.terms, chain.responses, relations, tuple(sets), unconverged)
 
     def redraw(
         self,
@@ -157,9 +161,9 @@ class ChainedRegressions:
         models = self.sets[(number - 1) % len(self.sets)]
         filled = filled.copy()
         matrix = self.design.matrix(filled, skipped)
+        drawn = {p: np.flatnonzero(missing[:, p]) for p in models}
         for noise in uniforms:
-            for p in models:
-                rows = np.flatnonzero(missing[:, p])
+            for p, rows in drawn.items():
                 if not rows.size:
                     continue
                 filled[rows, p] = draw_question(
@@ -168,9 +172,10 @@ class ChainedRegressions:
                     self.design,
                     self.terms,
                     self.responses,
-                    matrix[rows],
-                    filled[rows],
-                    skipped[rows],
+                    matrix,
+                    filled,
+                    skipped,
+                    rows,
                     noise[rows, p],
                 )
                 self.design.put(matrix, rows, p, filled[rows, p])

@@ -126,10 +126,11 @@ class Design:
         elif answers.ndim == 2:
             shown = answers @ weights
         else:
-            shown = weights[np.nan_to_num(answers).astype(np.intp)]
-            shown[np.isnan(answers)] = np.nan
+            unknown = np.isnan(answers)
+            shown = weights[np.where(unknown, 0, answers).astype(np.intp)]
+            shown[unknown] = np.nan
         shown = (shown - self.middle[own[: shown.shape[1]]]) / self.spread[own[: shown.shape[1]]]
-        shown = np.nan_to_num(shown)
+        shown[np.isnan(shown)] = 0.0
         if skipped is not None:
             shown = np.where(skipped[:, None], 0.0, shown)
         if self.has_skips[position]:

@@ -37,6 +37,7 @@ class RegressionFit:
         These rows, with missing cells drawn once by the network.
     questions : list of int
         The questions to regress.
+    events : EventLog
     """
 
     training: TrainingTable
@@ -45,6 +46,7 @@ class RegressionFit:
     rows: NDArray[np.int64]
     filled: Values
     questions: list[int]
+    events: EventLog
 
     @classmethod
     def start(
@@ -58,7 +60,7 @@ class RegressionFit:
         """Choose rows and questions; ``complete(rows)`` returns the rows with cells drawn once."""
         rows = rows_to_fit(training, settings.max_rows, seed, events)
         questions = questions_to_fit(training, settings.max_levels, events)
-        return cls(training, settings, seed, rows, complete(rows), questions)
+        return cls(training, settings, seed, rows, complete(rows), questions, events)
 
     def for_points(self) -> ChainedRegressions:
         """Fit the sets for point estimates, without held-out answers."""
@@ -98,7 +100,7 @@ class RegressionFit:
             if progress is not None:
                 progress(done, total, "regressions")
 
-        return ChainedRegressions.fit(
+        fitted = ChainedRegressions.fit(
             part,
             np.where(part.states.answered, part.values, self.filled),
             self.questions,
@@ -114,6 +116,9 @@ class RegressionFit:
             forced=forced,
             progress=update,
         )
+        for position in fitted.unconverged:
+            self.events.add("regression_not_converged", column=part.columns[position].name)
+        return fitted
 
 
 def rows_to_fit(

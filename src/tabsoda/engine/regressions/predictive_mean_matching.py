@@ -39,7 +39,7 @@ def match_donors(
 
 
 def nearest_donors(predicted: Numbers, ranked: Numbers, n_donors: int) -> NDArray[np.intp]:
-    """Return the positions of the donors with the nearest predictions, nearest first.
+    """Return the positions of the donors with the nearest predictions, in increasing order.
 
     Parameters
     ----------
@@ -58,37 +58,38 @@ def nearest_donors(predicted: Numbers, ranked: Numbers, n_donors: int) -> NDArra
     [[0, 1], [1, 2]]
     """
     n_donors = min(n_donors, ranked.size)
+    # The nearest are neighbours: their first place is where the donor that would be left out
+    # below is no longer farther than the one that would be left out above.
     place = np.searchsorted(ranked, predicted)
-    first = np.clip(place - n_donors, 0, max(ranked.size - 2 * n_donors, 0))
-    window = first[:, None] + np.arange(min(2 * n_donors, ranked.size))
-    distance = np.abs(ranked[window] - predicted[:, None])
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :n_donors]
-    return np.take_along_axis(window, nearest, axis=1)
+    low, high = np.maximum(place - n_donors, 0), np.minimum(place, ranked.size - n_donors)
+    while (low < high).any():
+        middle = (low + high) // 2
+        above = ranked[np.minimum(middle + n_donors, ranked.size - 1)]
+        farther = (predicted - ranked[middle] > above - predicted) & (low < high)
+        low, high = np.where(farther, middle + 1, low), np.where(farther, high, middle)
+    return low[:, None] + np.arange(n_donors)
 
 
-def tied_donors(
-    nearest: NDArray[np.intp], ranked: Numbers
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the range of donors with the same prediction as some donors.
+def tied_donors(predicted: Numbers, ranked: Numbers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the range of donors with the same prediction as the nearest donor.
 
     Parameters
     ----------
-    nearest : ndarray of intp, shape (n,)
-        Places of donors.
+    predicted : ndarray of float64, shape (n_recipients,)
     ranked : ndarray of float64, shape (n_answers,)
         The donors' predictions, increasing.
 
     Returns
     -------
-    first, last : ndarray of intp, shape (n,)
+    first, last : ndarray of intp, shape (n_recipients,)
         ``last`` is not part of the range.
 
     Examples
     --------
-    >>> tied_donors(np.array([1, 2]), np.array([1.0, 1.0, 3.0]))
+    >>> tied_donors(np.array([1.2, 2.5]), np.array([1.0, 1.0, 3.0]))
     (array([0, 2]), array([2, 3]))
     """
-    value = ranked[nearest]
+    value = ranked[nearest_donors(predicted, ranked, 1)[:, 0]]
     return np.searchsorted(ranked, value, "left"), np.searchsorted(ranked, value, "right")
 
 

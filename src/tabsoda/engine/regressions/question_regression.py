@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
-from sklearn.linear_model import LogisticRegression
 
+from tabsoda.engine.regressions.multinomial import Multinomial, fit_multinomial
 from tabsoda.engine.regressions.predictive_mean_matching import (
     draw_regression,
     nearest_donors,
@@ -73,7 +73,7 @@ class NumberRegression:
         chosen = np.minimum((uniforms * nearest.shape[1]).astype(np.intp), nearest.shape[1] - 1)
         place = nearest[np.arange(len(asked)), chosen]
         # With few predictors many predictions are equal; a few donors must not stand for all.
-        first, last = tied_donors(nearest[:, 0], self.donors_predicted)
+        first, last = tied_donors(predicted, self.donors_predicted)
         among_tied = np.minimum(first + (uniforms * (last - first)).astype(np.intp), last - 1)
         return self.donors_answers[np.where(last - first > _DONORS, among_tied, place)]
 
@@ -97,7 +97,7 @@ class NumberRegression:
         count = max(min(int(np.clip(n_donors // 20, few, many)), n_donors // 2), 1)
         predicted = _rounded(self.expect(asked), self.donors_answers)
         nearest = nearest_donors(predicted, self.donors_predicted, 2 * count)
-        first, last = (one[:, None] for one in tied_donors(nearest[:, 0], self.donors_predicted))
+        first, last = (one[:, None] for one in tied_donors(predicted, self.donors_predicted))
         steps, shift = np.arange(count), shift[:, None]
         spaced = first + ((steps + shift) / count * (last - first)).astype(np.intp)
         every_second = np.minimum(2 * steps + (shift >= 0.5), nearest.shape[1] - 1)
@@ -133,12 +133,15 @@ class LevelRegression:
     slopes : ndarray of float64, shape (p, k), or (p, 1) for ordered levels
     intercepts : ndarray of float64, shape (k,), or the k - 1 cutpoints of ordered levels
     n_levels : int
+    converged : bool
+        Whether the solver reached its tolerance.
     """
 
     occurring: NDArray[np.int64]
     slopes: Numbers
     intercepts: Numbers
     n_levels: int
+    converged: bool = True
 
     def expect(self, asked: Numbers, variances: Numbers | None = None) -> Numbers:
         """Return the probabilities of the levels, shape (n, n_levels).
@@ -300,26 +303,38 @@ def fit_levels(
             occurring, np.zeros((predictors.shape[1], 1)), np.zeros(1), column.n_levels
         )
     if column.kind is ColumnKind.ORDINAL:
-        nearby = None
-        if start is not None and same:
-            nearby = ProportionalOdds(start.intercepts, start.slopes[:, 0])
-        found = fit_proportional_odds(
-            predictors, levels, occurring.size, ridge=_RIDGE, start=nearby, tolerance=1e-5
-        )
+        found = _fit_ordered(predictors, levels, start if same else None)
         return LevelRegression(occurring, found.slopes[:, None], found.cutpoints, column.n_levels)
+    if occurring.size == 2:
+        # The cumulative logit of two levels is logistic regression.
+        found = _fit_ordered(predictors, levels, start if same else None)
+        slopes, intercepts = (
+            np.column_stack([0 * one, one]) for one in (found.slopes, -found.cutpoints)
+        )
+        return LevelRegression(occurring, slopes, intercepts[0], column.n_levels)
     if predictors.shape[1] == 0:
         shares = np.bincount(levels) / levels.size
         return LevelRegression(
             occurring, np.zeros((0, occurring.size)), np.log(shares), column.n_levels
         )
-    solver = "newton-cholesky" if occurring.size == 2 else "lbfgs"
-    model = LogisticRegression(C=1 / _RIDGE, solver=solver, tol=1e-3, max_iter=200, warm_start=True)
-    if start is not None and same:
-        model.coef_, model.intercept_ = start.slopes.T, start.intercepts
-        if occurring.size == 2:
-            model.coef_, model.intercept_ = model.coef_[1:], model.intercept_[1:]
-    model.fit(predictors, levels)
-    slopes, intercepts = model.coef_.T, model.intercept_
-    if occurring.size == 2:
-        slopes, intercepts = np.pad(slopes, ((0, 0), (1, 0))), np.pad(intercepts, (1, 0))
-    return LevelRegression(occurring, slopes, intercepts, column.n_levels)
+    near = Multinomial(start.slopes, start.intercepts) if start is not None and same else None
+    several = fit_multinomial(predictors, levels, ridge=_RIDGE, start=near)
+    return LevelRegression(
+        occurring, several.slopes, several.intercepts, column.n_levels, several.converged
+    )
+
+
+def _fit_ordered(
+    predictors: Numbers, levels: NDArray[np.int64], start: LevelRegression | None
+) -> ProportionalOdds:
+    """Fit ordered levels, or two levels of a nominal; parameters as in :func:`fit_levels`."""
+    nearby = None
+    if start is not None:
+        slopes, cutpoints = start.slopes[:, -1], start.intercepts
+        # A nominal of two levels has intercepts, the first of which is 0.
+        unordered = cutpoints.size == start.occurring.size
+        nearby = ProportionalOdds(-cutpoints[1:] if unordered else cutpoints, slopes)
+    n_levels = int(levels.max()) + 1
+    return fit_proportional_odds(
+        predictors, levels, n_levels, ridge=_RIDGE, start=nearby, tolerance=1e-4
+    )

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from scipy.special import softmax
 
+from tabsoda.engine.regressions.multinomial import fit_multinomial
 from tabsoda.engine.regressions.proportional_odds import fit_proportional_odds, score_of
 from tabsoda.schema.column import Column, ColumnKind
 
@@ -58,12 +59,14 @@ def fit_scores(column: Column, predictors: Numbers, answers: Numbers) -> Scores:
         ordered = fit_proportional_odds(predictors, levels, occurring.size, ridge=_RIDGE)
         residuals, weights = score_of(ordered, predictors, levels)
         return Scores(residuals[:, None], weights[:, None])
-    solver = "newton-cholesky" if occurring.size == 2 else "lbfgs"
-    model = LogisticRegression(solver=solver, tol=1e-3, max_iter=200)
-    shares = model.fit(predictors, levels).predict_proba(predictors)
+    if occurring.size == 2:
+        binary = fit_proportional_odds(predictors, levels, 2)
+        residuals, weights = score_of(binary, predictors, levels)
+        return Scores(residuals[:, None], weights[:, None])
+    several = fit_multinomial(predictors, levels)
+    shares = softmax(predictors @ several.slopes + several.intercepts, axis=1)
     chosen = levels[:, None] == np.arange(occurring.size)
-    kept = slice(1, None) if occurring.size == 2 else slice(None)
-    return Scores((chosen - shares)[:, kept], (shares * (1 - shares))[:, kept])
+    return Scores(chosen - shares, shares * (1 - shares))
 
 
 def _number_scores(predictors: Numbers, answers: Numbers) -> Scores:
@@ -117,7 +120,8 @@ def score_statistics(
 def _statistics(residuals: Numbers, weights: Numbers, fitted: Numbers, terms: Numbers) -> Numbers:
     """Return the statistics (t,) of terms (n, t) in one linear predictor."""
     weighted = fitted * weights[:, None]
-    cross = weighted.T @ fitted
+    rooted = fitted * np.sqrt(weights)[:, None]
+    cross = rooted.T @ rooted
     cross[np.diag_indices_from(cross)] += _RIDGE * (1 + np.diag(cross))
     own = terms - fitted @ np.linalg.solve(cross, weighted.T @ terms)
     total, squares = residuals @ own, own**2

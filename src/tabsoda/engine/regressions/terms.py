@@ -51,21 +51,24 @@ class Terms:
         """Number of terms."""
         return len(self.places) + len(self.products)
 
-    def of(self, matrix: Numbers) -> Numbers:
+    def of(self, matrix: Numbers, rows: NDArray[np.intp] | None = None) -> Numbers:
         """Return the terms of some rows.
 
         Parameters
         ----------
-        matrix : ndarray of float64, shape (n, P)
+        matrix : ndarray of float64, shape (N, P)
             All columns of the design.
+        rows : ndarray of intp, shape (n,), optional
+            All rows if None.
 
         Returns
         -------
         ndarray of float64, shape (n, size)
         """
+        plain = columns_of(matrix, self.places, rows)
         if not len(self.products):
-            return matrix[:, self.places]
-        return np.concatenate([matrix[:, self.places], multiply(matrix, self.products)], axis=1)
+            return plain
+        return np.concatenate([plain, multiply(matrix, self.products, rows)], axis=1)
 
     def involving(self, places: Places) -> NDArray[np.bool_]:
         """Return whether each term contains one of some columns, shape (size,)."""
@@ -93,16 +96,23 @@ class Terms:
         return used, Terms(np.searchsorted(used, places), renumbered)
 
 
-def multiply(matrix: Numbers, products: Places) -> Numbers:
-    """Return products of the columns of a matrix (n, P), shape (n, t)."""
+def multiply(matrix: Numbers, products: Places, rows: NDArray[np.intp] | None = None) -> Numbers:
+    """Return products of the columns of some rows of a matrix (N, P), shape (n, t)."""
     used = np.unique(products[products >= 0])
-    bounded = np.zeros_like(matrix[:, : used.size])
-    np.clip(matrix[:, used], -MOST_DEVIATIONS, MOST_DEVIATIONS, out=bounded)
+    bounded = np.clip(columns_of(matrix, used, rows), -MOST_DEVIATIONS, MOST_DEVIATIONS)
     first, second, third = np.searchsorted(used, products).T
     found = bounded[:, first] * bounded[:, second]
     of_three = products[:, 2] >= 0
     found[:, of_three] *= bounded[:, third[of_three]]
     return found
+
+
+def columns_of(matrix: Numbers, places: Places, rows: NDArray[np.intp] | None) -> Numbers:
+    """Return some columns of some rows of a matrix; of all rows if None."""
+    if rows is None:
+        return matrix[:, places]
+    # Twice as fast as an index per axis.
+    return matrix.ravel().take(rows[:, None] * matrix.shape[1] + places)
 
 
 def group_products(blocks: Mapping[int, Places], questions: tuple[int, ...]) -> Places:
