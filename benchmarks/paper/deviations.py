@@ -29,7 +29,7 @@ from tabsoda._version import __version__
 from tabsoda.bench.gates import seen_table
 from tabsoda.bench.masking import hide_cells
 from tabsoda.bench.methods.contract import Estimates
-from tabsoda.bench.methods.filling import usual_answers
+from tabsoda.bench.methods.point_estimates import usual_answers
 from tabsoda.bench.metrics.imputation_metrics import score_estimates
 from tabsoda.coding.row_order import canonical_order
 from tabsoda.datasets.survey_folder import load_survey_folder, sample_table

@@ -107,7 +107,7 @@ def test_a_folder_that_is_not_there(tmp_path):
         load_engine(tmp_path / "nowhere", "cpu")
 
 
-def test_another_format_version_is_told(folder):
+def test_another_format_version_is_refused(folder):
     edit_text(folder, format_version=99, tabsoda="7.0")
     with pytest.raises(InputError, match=r"format version\. Found: 99\. .*tabsoda 7\.0"):
         load_engine(folder, "cpu")

@@ -124,7 +124,7 @@ def test_answers_are_encoded_by_the_cutpoints_in_use(
             assert trained[visible].unique().numel() == visible.sum()
 
 
-def test_latents_are_drawn_anew_each_round(mixed_table, tiny_settings, monkeypatch):
+def test_latents_are_redrawn_each_round(mixed_table, tiny_settings, monkeypatch):
     model, data = parts_of(mixed_table(), tiny_settings("path", em={"rounds": 3}))
     seen = rounds_seen(monkeypatch, model, data)
     coordinates = model.objective.ordinal_coordinates
@@ -241,7 +241,7 @@ def test_patience_stops_a_round_and_the_best_weights_are_kept(
         assert torch.equal(parameter, weight)
 
 
-def test_rounds_start_from_the_last_weights_unless_told_otherwise(mixed_table, tiny_settings):
+def test_rounds_start_from_the_last_weights_by_default(mixed_table, tiny_settings):
     frozen = {"learning_rate": 0.0, "calibration_steps": 0}
     engines = [
         PaperEngine.fit(
@@ -256,13 +256,13 @@ def test_rounds_start_from_the_last_weights_unless_told_otherwise(mixed_table, t
     assert not torch.equal(one, fresh)
 
 
-def test_temperatures_come_from_the_grid_and_are_told(mixed_table, tiny_settings):
+def test_temperatures_come_from_the_grid_and_are_logged(mixed_table, tiny_settings):
     engine = PaperEngine.fit(mixed_table(), tiny_settings("path"), device="cpu")
     assert set(engine.model.temperatures.tolist()) <= set(
         np.float32([0.5, 0.7, 1.0, 1.4, 2.0]).tolist()
     )
-    told = {e.column for e in engine.events if e.kind == "temperature_chosen"}
-    assert told == {"likes", "agrees"}
+    logged = {e.column for e in engine.events if e.kind == "temperature_chosen"}
+    assert logged == {"likes", "agrees"}
     assert {e.column for e in engine.events if e.kind == "ordinal_encoded_as_bits"} == {"rarely"}
 
 

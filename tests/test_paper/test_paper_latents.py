@@ -133,7 +133,9 @@ def _mass(a: float, b: float) -> float:
 
 
 @pytest.mark.parametrize(("n_levels", "right"), [(3, 0.67), (5, 0.40), (7, 0.28), (9, 0.22)])
-def test_mode_at_temperature_one_is_no_inverse(n_levels: int, right: float) -> None:
+def test_the_mode_at_temperature_one_does_not_invert_the_encoder(
+    n_levels: int, right: float
+) -> None:
     cutpoints = equal_classes(n_levels)
     latent = torch.tensor(ndtri((np.arange(200_000) + 0.5) / 200_000))[:, None]
     truth = interval_level(latent, cutpoints)

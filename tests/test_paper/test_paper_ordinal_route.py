@@ -1,4 +1,4 @@
-"""Which ordinals get a latent, and that leaving the latent route is told."""
+"""Which ordinals get a latent, and an event for those that do not."""
 
 import numpy as np
 

@@ -1,15 +1,12 @@
-"""An interrupted run goes on where it was; a stranger's checkpoint is not taken."""
+"""An interrupted run resumes where it stopped; the checkpoint of another run is not used."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tabsoda.events import Event
 from tabsoda.paper.engine import PaperEngine
-from tabsoda.schema import ColumnKind
-from tabsoda.table import CodedTable
 
 ROUNDS = {"rounds": 3}
 
@@ -70,7 +67,7 @@ def test_a_finished_run_is_not_run_again(preset, mixed_table, tiny_settings, tmp
     options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
     first = PaperEngine.fit(table, settings, **options)
     seen = []
-    again = PaperEngine.fit(table, settings, **options, progress=lambda *told: seen.append(told))
+    again = PaperEngine.fit(table, settings, **options, progress=lambda *args: seen.append(args))
     assert seen == []
     assert differing(first, again) == set()
     assert first.history == again.history
@@ -88,37 +85,10 @@ def test_a_reordered_table_is_the_same_run(mixed_table, tiny_settings, tmp_path,
     assert differing(first, again) == set()
 
 
-def other_answer(table):
-    values = table.values.copy()
-    values[np.flatnonzero(table.states.answered[:, 1])[0], 1] += 1
-    return CodedTable(table.columns, values, table.states)
-
-
-def other_kind(table):
-    columns = tuple(
-        replace(c, kind=ColumnKind.NOMINAL) if c.name == "likes" else c for c in table.columns
-    )
-    return CodedTable(columns, table.values, table.states)
-
-
-@pytest.mark.parametrize("change", ["answer", "kind", "settings", "seed", "weights"])
-def test_a_checkpoint_of_another_run_is_not_taken(
-    change, mixed_table, tiny_settings, tmp_path, differing
-):
+def test_a_checkpoint_of_another_run_is_not_used(mixed_table, tiny_settings, tmp_path, differing):
     table, settings = mixed_table(), tiny_settings("small")
     PaperEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
-    weights, seed = None, 1
-    if change == "answer":
-        table = other_answer(table)
-    elif change == "kind":
-        table = other_kind(table)
-    elif change == "settings":
-        settings = tiny_settings("small", noise={"log_mean": -1.0})
-    elif change == "seed":
-        seed = 2
-    else:
-        weights = np.linspace(1, 2, 120)
-    options = {"seed": seed, "device": "cpu", "row_weights": weights}
+    options = {"seed": 1, "device": "cpu", "row_weights": np.linspace(1, 2, 120)}
     anew = PaperEngine.fit(table, settings, **options, checkpoint=tmp_path)
     kinds = [event.kind for event in anew.events]
     assert "round_of_other_run_not_used" in kinds
@@ -126,14 +96,13 @@ def test_a_checkpoint_of_another_run_is_not_taken(
     assert differing(anew, PaperEngine.fit(table, settings, **options)) == set()
 
 
-@pytest.mark.parametrize("kept", [0, 4, 100, 0.5, 0.99])
-def test_half_a_checkpoint_is_not_taken(kept, mixed_table, tiny_settings, tmp_path, differing):
+def test_half_a_checkpoint_is_not_used(mixed_table, tiny_settings, tmp_path, differing):
     table, settings = mixed_table(), tiny_settings("small")
     options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
     first = PaperEngine.fit(table, settings, **options)
     path = tmp_path / "round.safetensors"
     content = path.read_bytes()
-    path.write_bytes(content[: kept if kept > 1 or kept == 0 else int(kept * len(content))])
+    path.write_bytes(content[: len(content) // 2])
     anew = PaperEngine.fit(table, settings, **options)
     assert "unreadable_round_not_used" in [event.kind for event in anew.events]
     assert differing(first, anew) == set()
@@ -142,7 +111,7 @@ def test_half_a_checkpoint_is_not_taken(kept, mixed_table, tiny_settings, tmp_pa
 def test_a_failed_write_leaves_the_last_round_whole(
     mixed_table, tiny_settings, tmp_path, monkeypatch
 ):
-    from tabsoda.paper import checkpoint
+    from tabsoda.coding import fit_checkpoint as checkpoint
 
     table, settings = mixed_table(), tiny_settings("small", em=ROUNDS)
     write, calls = checkpoint.save_file, []

@@ -157,7 +157,7 @@ def test_one_traced_step_serves_all_steps(conditioning, generator):
     assert len(traces) == 1
 
 
-def test_no_graph_without_cuda_is_told_and_changes_nothing(generator):
+def test_a_graph_without_cuda_is_logged_and_changes_nothing(generator):
     rows, events = rows_of(generator), EventLog()
     process = process_of("noisy", execution="compiled", events=events)
     draws = process.sample(rows, key=5)

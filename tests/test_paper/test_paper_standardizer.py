@@ -62,7 +62,7 @@ def test_weights_count_like_repetitions() -> None:
     torch.testing.assert_close(weighted.scale, plain.scale)
 
 
-def test_constant_coordinates_keep_scale_one_and_are_told() -> None:
+def test_constant_coordinates_keep_scale_one_and_are_logged() -> None:
     encoded = torch.tensor([[1.0, 0.0, 3.0], [1.0, 2.0, 4.0]])
     counted = torch.tensor([[True, True, False], [True, True, False]])
     events = EventLog()

@@ -96,7 +96,7 @@ def test_the_last_key_is_the_distance_from_one() -> None:
 
 
 @pytest.mark.parametrize(("grid", "expected"), [(GRID, 0.0), ((0.5, 1.0, 2.0), 1.0)])
-def test_a_column_without_held_out_cells_falls_back_and_says_so(
+def test_a_column_without_held_out_cells_falls_back_and_this_is_logged(
     grid: tuple[float, ...], expected: float
 ) -> None:
     latent, truth, held_out, cutpoints = example(1)

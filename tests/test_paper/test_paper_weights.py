@@ -50,7 +50,7 @@ def test_a_row_of_weight_zero_gives_no_gradient(preset, mixed_table, tiny_settin
     encoded[:40] = encoded[:40].flip(0)
     spoilt = replace(data, levels=levels, encoded=encoded)
     torch.testing.assert_close(gradient(model, spoilt, keys), usual, rtol=1e-4, atol=1e-6)
-    # The same change under equal weights is felt.
+    # With equal weights the same change matters.
     equal = torch.ones(120)
     felt = gradient(model, replace(spoilt, row_weights=equal), keys)
     unspoilt = gradient(model, replace(data, row_weights=equal), keys)
@@ -58,7 +58,7 @@ def test_a_row_of_weight_zero_gives_no_gradient(preset, mixed_table, tiny_settin
 
 
 @PRESETS
-def test_equal_weights_are_no_weights_and_scale_does_not_matter(
+def test_equal_weights_change_nothing_and_scale_does_not_matter(
     preset, mixed_table, tiny_settings, parts, differing
 ):
     table, settings = mixed_table(), tiny_settings(preset)
@@ -95,7 +95,7 @@ def test_weights_move_the_estimate(preset, tiny_settings):
     from tabsoda.schema import Column, ColumnKind
     from tabsoda.table import CodedTable
 
-    # Two groups that no other column tells apart; only their weights differ.
+    # Two groups that no other column distinguishes; only their weights differ.
     values = np.repeat([0.0, 10.0], 60)[:, None]
     values[::6] = np.nan
     table = CodedTable.from_values((Column("y", ColumnKind.CONTINUOUS),), values)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 
-from tabsoda._internal.files import atomic_path, make_folder, sealed, write_json
-from tabsoda._version import __version__
+from tabsoda._internal.files import write_json
+from tabsoda.coding.fit_checkpoint import DamagedFileError, FitCheckpoint, OtherRunError
 from tabsoda.events import EventLog
+from tabsoda.model_folder import part_of
 from tabsoda.paper.em import EMState
 from tabsoda.paper.model import Model
 from tabsoda.paper.settings import PaperSettings
@@ -42,15 +40,8 @@ class Checkpoint:
         seed: int,
         weights: NDArray[np.float64] | None,
     ) -> None:
-        make_folder(folder)
-        self._tensors = folder / "round.safetensors"
         self._text = folder / "round.json"
-        digest = hashlib.sha256(table.values.tobytes())
-        digest.update(table.states.states.tobytes())
-        columns = [(c.name, c.kind.value, c.n_levels) for c in table.columns]
-        digest.update(json.dumps([__version__, columns, settings.to_dict(), seed]).encode())
-        digest.update(b"" if weights is None else weights.tobytes())
-        self._run = digest.hexdigest()
+        self._file = FitCheckpoint(folder / "round.safetensors", table, settings, seed, weights)
 
     def save(self, model: Model, state: EMState, events: EventLog) -> None:
         """Write the state of a finished round; a crash during writing keeps the previous one."""
@@ -61,47 +52,32 @@ class Checkpoint:
         tensors["encoder_cutpoints"] = torch.from_numpy(model.codec.cutpoints.copy())
         tensors["temperatures"] = torch.from_numpy(model.temperatures)
         tensors["completed"] = state.completed
-        # One file contains both, so that tensors and numbers always belong to the same round.
-        content = json.dumps(
+        self._file.save(
+            {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()},
             {
-                "run": self._run,
                 "round": state.round_number,
                 "history": state.history,
                 "events": events.to_dicts(),
-            }
+            },
         )
-        with atomic_path(self._tensors) as temporary:
-            plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-            seal = {"state": content, "sha256": _sealed(content, plain)}
-            save_file(plain, temporary, metadata=seal)
-        write_json(self._text, {"run": self._run, "round": state.round_number})
+        write_json(self._text, {"run": self._file.run, "round": state.round_number})
 
     def load(self, model: Model, events: EventLog) -> EMState | None:
         """Load the saved round into the model; None if there is none of this run."""
-        if not self._tensors.exists():
-            return None
-        from safetensors import SafetensorError, safe_open
-
         try:
-            with safe_open(self._tensors, framework="pt") as file:
-                seal = file.metadata() or {}
-            saved, text = load_file(self._tensors), seal.get("state", "")
-            content = json.loads(text)
-            if seal.get("sha256") != _sealed(text, saved):
-                raise ValueError("damaged")
-        except (SafetensorError, OSError, ValueError, LookupError):
+            found = self._file.load()
+        except DamagedFileError:
             events.add("unreadable_round_not_used")
             return None
-        if content.get("run") != self._run:
+        except OtherRunError:
             events.add("round_of_other_run_not_used")
             return None
-        tensors = {k: v.to(model.device) for k, v in saved.items()}
-
-        def part(prefix: str) -> dict[str, torch.Tensor]:
-            return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-
-        model.denoiser.load_state_dict(part("denoiser."))
-        model.cutpoints.load_state_dict(part("cutpoints."))
+        if found is None:
+            return None
+        arrays, content = found
+        tensors = {k: torch.from_numpy(v).to(model.device) for k, v in arrays.items()}
+        model.denoiser.load_state_dict(part_of(tensors, "denoiser."))
+        model.cutpoints.load_state_dict(part_of(tensors, "cutpoints."))
         model.standardizer = Standardizer(
             tensors["standardizer.mean"], tensors["standardizer.scale"]
         )
@@ -111,7 +87,3 @@ class Checkpoint:
         events.events[:] = EventLog.from_dicts(content["events"])
         events.add("training_resumed_after_round", round=content["round"])
         return EMState(tensors["completed"], content["round"], content["history"])
-
-
-def _sealed(text: str, tensors: dict[str, torch.Tensor]) -> str:
-    return sealed(text, {name: tensor.numpy() for name, tensor in tensors.items()})

@@ -12,9 +12,9 @@ from tabsoda.events import EventLog
 from tabsoda.model_folder import (
     column_content,
     column_from,
+    part_of,
     read_model,
     readable,
-    tensors_of,
     write_model,
 )
 from tabsoda.paper.codec import TableCodec
@@ -58,13 +58,13 @@ def load_engine(folder: Path, device: str = "auto") -> PaperEngine:
 def _assemble(
     content: dict[str, Any], tensors: dict[str, torch.Tensor], device: torch.device
 ) -> PaperEngine:
-    arrays = {k: v.numpy() for k, v in tensors_of(tensors, "codec.").items()}
+    arrays = {k: v.numpy() for k, v in part_of(tensors, "codec.").items()}
     codec = TableCodec.from_state(arrays, content["codec"])
     settings = PaperSettings.from_dict(content["settings"])
     model = Model.start(codec, settings, int(content["seed"]), device)
-    model.denoiser.load_state_dict(tensors_of(tensors, "denoiser."))
+    model.denoiser.load_state_dict(part_of(tensors, "denoiser."))
     model.denoiser.eval()
-    model.cutpoints.load_state_dict(tensors_of(tensors, "cutpoints."))
+    model.cutpoints.load_state_dict(part_of(tensors, "cutpoints."))
     mean, scale = tensors["standardizer.mean"], tensors["standardizer.scale"]
     temperatures = tensors["temperatures"].numpy()
     columns = tuple(column_from(entry) for entry in content["columns"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,13 +87,6 @@ class Model:
         if self.settings.encoding.shared_cutpoints:
             return self.cutpoints().detach()
         return torch.from_numpy(self.codec.cutpoints).to(self.device)
-
-    def fingerprint(self) -> bytes:
-        """Return a hash of the network's weights, the seed and the settings."""
-        whole = hashlib.sha256(repr((self.seed, self.settings.to_dict())).encode())
-        for tensor in self.denoiser.state_dict().values():
-            whole.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-        return whole.digest()
 
 
 def diverged(model: Model, what: str) -> TabSODAError:
