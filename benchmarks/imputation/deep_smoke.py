@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from tabsoda.bench.methods.contract import ImputationMethod, SkipView
 from tabsoda.bench.methods.diffputer import DiffPuter
-from tabsoda.bench.methods.filling import usual_answers
+from tabsoda.bench.methods.point_estimates import usual_answers
 from tabsoda.bench.methods.tabcsdi import TabCSDI
 from tabsoda.bench.methods.tabdiff import TabDiff
 from tabsoda.bench.methods.tabsoda import TabSODA, TabSODAN

@@ -39,7 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         start = time.perf_counter()
-        run_study({"generated": case}, cells, store, engine=options.engine, life_check=False)
+        run_study({"generated": case}, cells, store, engine=options.engine, sanity_check=False)
         total = time.perf_counter() - start
         own = sum(result["seconds"] for result in store.results())
     report = {

@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("packed", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--methods", nargs="+", help="only these, by name or label")
-    parser.add_argument("--life-check", action="store_true", help="check the methods for life")
+    parser.add_argument("--sanity-check", action="store_true", help="check first that methods work")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     options = parser.parse_args()
     entries = json.loads((options.packed / "cells.json").read_text(encoding="utf-8"))
@@ -38,7 +38,7 @@ def main() -> None:
     for cell in store.pending(cells):
         if time.monotonic() - start > options.seconds:
             break
-        summary = run_study(cases, [cell], store, life_check=options.life_check)
+        summary = run_study(cases, [cell], store, sanity_check=options.sanity_check)
         failed += summary.failed
         took = time.monotonic() - start
         print(f"{took:7.1f} s {cell.path} {'FAILED' if summary.failed else ''}", flush=True)

@@ -1,4 +1,4 @@
-"""Why skips are missed: a missing gate, a respondent who seemed absent, or nobody can tell."""
+"""Why skips are missed: a missing gate, a respondent who seemed absent, or another cause."""
 
 from __future__ import annotations
 

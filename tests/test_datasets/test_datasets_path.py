@@ -129,7 +129,7 @@ def test_another_file_and_an_unknown_subset_are_refused(tmp_path, path_file):
         load_path(path_file, 60)
 
 
-def test_too_few_variables_are_taken_as_they_are_and_told(tmp_path):
+def test_too_few_variables_are_used_and_logged(tmp_path):
     frame, labels = make_frame(2)
     path = tmp_path / "small.sav"
     pyreadstat.write_sav(frame, str(path), variable_value_labels=labels)

@@ -48,12 +48,12 @@ def test_questions_that_measure_nothing_are_left_out(table):
     assert constant in sample_table(table).names
 
 
-def test_too_small_a_table_is_told(table):
+def test_a_table_that_is_too_small_is_refused(table):
     with pytest.raises(InputError, match="Too few questions"):
         sample_table(table.select(table.names[:1]))
 
 
-def test_folders_that_are_not_there_are_told(tmp_path, monkeypatch):
+def test_folders_that_do_not_exist_are_refused(tmp_path, monkeypatch):
     monkeypatch.delenv("TABSODA_SURVEYS", raising=False)
     with pytest.raises(InputError, match="TABSODA_SURVEYS"):
         surveys_folder()

@@ -193,8 +193,8 @@ def test_the_reader_of_the_file_knows_only_what_is_spelled_out() -> None:
 
     assert not blank.table.states.skipped.any()
     assert set(np.unique(blank.table.states.reasons)) == {0, reason_code(Reason.BLANK)}
-    told = (coded.table.states.reasons == reason_code(Reason.REFUSED)).sum()
-    assert 0 < told == (coded.true_table.states.reasons == reason_code(Reason.REFUSED)).sum()
+    refused = (coded.table.states.reasons == reason_code(Reason.REFUSED)).sum()
+    assert 0 < refused == (coded.true_table.states.reasons == reason_code(Reason.REFUSED)).sum()
     assert not coded.table.states.skipped.any()
     assert np.array_equal(skips.table.states.skipped, skips.skipped & ~skips.violations)
 

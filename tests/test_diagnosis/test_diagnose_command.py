@@ -26,7 +26,7 @@ def arguments(data, out, *more):
 def test_table_picture_and_json_say_the_same(data, tmp_path, capsys):
     out = tmp_path / "new" / "out"
     main(arguments(data, out, "--rows", "250", "--share", "0.2"))
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     found = json.loads((out / "diagnosis.json").read_text())
     assert [one["name"] for one in found["methods"]] == [
         "mode",
@@ -34,12 +34,12 @@ def test_table_picture_and_json_say_the_same(data, tmp_path, capsys):
         "default-engine",
     ]
     assert found["rows"] == 250
-    assert "A sample: 250 of 300 respondents" in told
-    assert max(map(len, told.split("Chart:")[0].splitlines())) <= 80
+    assert "A sample: 250 of 300 respondents" in printed
+    assert max(map(len, printed.split("Chart:")[0].splitlines())) <= 80
     known = [one for one in found["variables"] if one["verdict"] != "too few"]
     assert known
     for one in known:
-        line = next(line for line in told.splitlines() if line.startswith(one["name"] + " "))
+        line = next(line for line in printed.splitlines() if line.startswith(one["name"] + " "))
         errors = [f"{one['methods'][m]['error']:.3f}" for m in one["methods"]]
         assert line.split()[2:5] == errors
     page = (out / "diagnosis.html").read_text()

@@ -92,7 +92,7 @@ def test_no_method_sees_hidden_answers_or_what_gives_a_hidden_gate_away(table):
     assert seen.states.skipped[~hidden_gate, 1].any()
 
 
-def test_large_tables_are_sampled_and_it_is_told(table):
+def test_large_tables_are_sampled_and_this_is_logged(table):
     events = EventLog()
     methods = {"mode": Constant(0.0), "tabsoda": Constant(1.0)}
     found = diagnose(table, methods, most_rows=300, events=events)

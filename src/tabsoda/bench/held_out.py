@@ -14,7 +14,7 @@ from tabsoda._internal.randomness import numpy_generator
 from tabsoda.bench.gates import Track, seen_table
 from tabsoda.bench.method_progress import MethodProgress
 from tabsoda.bench.methods.contract import Estimates, ImputationMethod
-from tabsoda.bench.methods.filling import usual_answers
+from tabsoda.bench.methods.point_estimates import usual_answers
 from tabsoda.bench.metrics.imputation_metrics import ColumnErrors, compare
 from tabsoda.bench.metrics.probability_scores import calibration_error, reliability
 from tabsoda.bench.tables.replications import paired_difference

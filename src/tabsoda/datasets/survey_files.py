@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tabsoda._internal.files import atomic_path
+from tabsoda._internal.files import atomic_path, make_private
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def write_survey(
                 found=repr(name),
                 expected=f"one of {', '.join(_WRITERS)}",
             )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private(folder)
     paths = [folder / f"survey.{name}" for name in formats]
     for name, path in zip(formats, paths, strict=True):
         with atomic_path(path) as temporary:

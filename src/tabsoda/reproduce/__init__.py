@@ -1,4 +1,4 @@
-"""The paper's tables from the public-use files: what is read, run, and set beside its numbers."""
+"""The paper's tables from the public-use files, next to its published numbers."""
 
 from tabsoda.reproduce.reproduction import Reproduction, reproduce_tables
 

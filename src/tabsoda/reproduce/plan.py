@@ -102,7 +102,7 @@ def plan_study(
         "rows": rows or (QUICK_ROWS if quick else None),
         "seed": seed,
         # A weak method is a result here, not a reason to stop.
-        "life_check": False,
+        "sanity_check": False,
     }
     return make_study(content, "The command")
 

@@ -154,7 +154,7 @@ def reproduce_tables(
     )
     del raw
     summary = run_study(
-        cases, cells, store, engine=engine, jobs=jobs, life_check=False, progress=progress
+        cases, cells, store, engine=engine, jobs=jobs, sanity_check=False, progress=progress
     )
     document: dict[str, Any] = {
         "study": study.model_dump(mode="json"),

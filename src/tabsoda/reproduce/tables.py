@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tabsoda.bench.metrics.imputation_metrics import METRICS
 from tabsoda.bench.studies.cells import OWN_VIEW
 from tabsoda.bench.studies.study import Study
 from tabsoda.bench.tables.collected import Series
-from tabsoda.bench.tables.paper_tables import HEADINGS
+from tabsoda.bench.tables.paper_tables import HEADINGS, best_mean, heading, summary_entry
 from tabsoda.bench.tables.replications import Summary, summarise
 from tabsoda.bench.tables.table_formats import Entry, Table
 from tabsoda.reproduce.plan import METHODS, REPLICATIONS
@@ -79,8 +78,7 @@ def comparison_table(
             rows.append((Entry(source.label), shown, Entry(_RUN), *cells))
         cells = _entries([theirs[name, m] for m in _METRICS], theirs)
         rows.append((Entry(source.label), Entry(METHODS[name]), Entry(_PAPER), *cells))
-    heads = [f"{_HEADINGS[m]} {'↑' if METRICS[m] else '↓'}" for m in _METRICS]
-    header = ("Survey", "Method", "Source", *heads)
+    header = ("Survey", "Method", "Source", *(heading(m, _HEADINGS) for m in _METRICS))
     return Table(title, header, tuple(rows), _note(source, [s for _, s in ours]), left=3)
 
 
@@ -128,26 +126,11 @@ def _printed(scores: Mapping[str, list[float]], metric: str) -> Summary:
 
 def _entries(row: Sequence[Summary], every: Mapping[tuple[str, str], Summary]) -> list[Entry]:
     return [
-        _entry(summary, _best([s for (_, m), s in every.items() if m == metric], metric))
+        summary_entry(
+            summary, best_mean((s.mean for (_, m), s in every.items() if m == metric), metric)
+        )
         for metric, summary in zip(_METRICS, row, strict=True)
     ]
-
-
-def _entry(summary: Summary, best: float) -> Entry:
-    if not summary.n:
-        return _NONE
-    text = f"{summary.mean:.3f}"
-    if summary.n > 1:
-        text += f" ± {summary.sd:.3f}"
-    if summary.n < summary.of:
-        text += f" ({summary.n})"
-    return Entry(text, bold=round(summary.mean, 3) == round(best, 3))
-
-
-def _best(summaries: Sequence[Summary], metric: str) -> float:
-    means = [summary.mean for summary in summaries if summary.n]
-    pick = max if METRICS[metric] else min
-    return pick(means) if means else float("nan")
 
 
 def _note(source: Source, series: Sequence[Series]) -> str:

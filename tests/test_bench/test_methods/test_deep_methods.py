@@ -132,11 +132,11 @@ def test_skips_as_a_level_are_seen_and_as_blanks_are_not(method):
     table = survey_table(80)
     blank = table.with_states(table.states.with_skips(np.zeros(table.shape, dtype=bool)))
     blind = tiny(method).impute(table, 1, SkipView.BLIND)
-    told = tiny(method).impute(table, 1, SkipView.LEVEL)
+    informed = tiny(method).impute(table, 1, SkipView.LEVEL)
     unaware = tiny(method).impute(blank, 1, SkipView.BLIND)
     missing = table.states.missing
     assert np.array_equal(blind.mode[missing], unaware.mode[missing])
-    assert not np.array_equal(blind.mode[missing], told.mode[missing])
+    assert not np.array_equal(blind.mode[missing], informed.mode[missing])
 
 
 @pytest.mark.parametrize("kind", ["numbers", "categories", "nothing to learn"])

@@ -7,7 +7,7 @@ import pytest
 
 from tabsoda.bench.methods.contract import SkipView
 from tabsoda.bench.methods.diffputer import DiffPuter
-from tabsoda.bench.methods.filling import usual_answers
+from tabsoda.bench.methods.point_estimates import usual_answers
 from tabsoda.bench.methods.tabcsdi import TabCSDI, quadratic_schedule
 from tabsoda.bench.methods.tabdiff import TabDiff
 from tabsoda.bench.methods.tabsoda import TabSODA, TabSODAN, TabSODASkip
@@ -17,7 +17,7 @@ from tabsoda.schema.column import Column, ColumnKind
 from tabsoda.table import CodedTable
 
 _SMALL_NET = {"backbone": {"width": 64}, "training": {"max_steps": 300}}
-# Enough for a table in which every column tells nearly all about the others.
+# Enough for a table in which every column predicts the others almost perfectly.
 MODEST = {
     TabSODA: _SMALL_NET,
     DiffPuter: {
@@ -98,7 +98,7 @@ def test_learns_what_one_factor_explains(method):
 @pytest.mark.parametrize(
     "method", [TabSODA, TabSODAN, TabSODASkip, DiffPuter, TabCSDI, TabSyn, TabDiff]
 )
-def test_is_alive_on_the_embedded_survey(method):
+def test_passes_the_check_on_the_embedded_survey(method):
     survey = make_survey(800, n_columns=12, seed=1)
     truth = survey.true_table
     hidden = truth.states.answered & (np.random.default_rng(1).random(truth.shape) < 0.25)

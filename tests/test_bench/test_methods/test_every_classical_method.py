@@ -161,7 +161,7 @@ def test_blind_methods_see_no_skip(small_survey):
     names, nothing = table.names, np.zeros(table.shape, dtype=bool)
     blanked = table.with_states(CellStates.from_masks(table.states.answered, nothing, names))
     boosting = method("boosting", max_rounds=15)
-    told = boosting.impute(table, 3, SkipView.BLIND)
-    untold = boosting.impute(blanked, 3, SkipView.BLIND)
+    informed = boosting.impute(table, 3, SkipView.BLIND)
+    uninformed = boosting.impute(blanked, 3, SkipView.BLIND)
     missing = table.states.missing
-    assert np.array_equal(told.mode[missing], untold.mode[missing])
+    assert np.array_equal(informed.mode[missing], uninformed.mode[missing])

@@ -39,7 +39,7 @@ def test_a_peer_that_is_here_fills_every_cell_the_same_way_twice(name, view, sma
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_peer_that_is_absent_says_so(name, monkeypatch, small_survey):
+def test_a_peer_that_is_not_installed_is_an_error(name, monkeypatch, small_survey):
     monkeypatch.setattr(MODULES[name], "available", lambda: False)
     with pytest.raises(InputError, match=r"not (here|installed).*[Ii]nstall"):
         method(name).impute(small_survey.table, 1, SkipView.BLIND)

@@ -200,7 +200,7 @@ def test_going_back_up_restores_noise_and_masks():
     assert more_masked(share, torch.tensor([[0.6]])).item() == pytest.approx(0.5)
 
 
-def test_moments_are_churned_alike_and_never_beyond_the_last_time():
+def test_times_are_churned_equally_and_never_beyond_the_last_time():
     network = ExactNetwork([[1.0, 0.0], [0.0, 1.0]])
     network.number_schedule.raw.data = torch.tensor([1.0, 9.0])
     first, *others = moments_of(network, 10, torch.device("cpu"))

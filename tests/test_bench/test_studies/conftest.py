@@ -15,7 +15,7 @@ def case():
 
 @pytest.fixture(scope="session")
 def make_cells(case):
-    """Return cells of a method under MAR, one a replication."""
+    """Return cells of a method under MAR, one per replication."""
 
     def make(method, replications=2, **settings):
         first = {"mechanism": "mar", "label": method.split(":")[-1], "skip_view": "level"}

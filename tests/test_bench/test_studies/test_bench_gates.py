@@ -42,7 +42,7 @@ def test_gates_are_read_off_the_skip_states(slips):
     assert found == {("smokes", "brand"), ("age", "job")}
 
 
-def test_a_correlate_that_settles_nothing_is_no_gate():
+def test_a_correlate_that_decides_nothing_is_not_a_gate():
     table = _routed()
     values, noisy = table.values.copy(), np.random.default_rng(2).random(table.shape[0]) < 0.8
     values[:, 1] = np.where(noisy, values[:, 0], 1 - values[:, 0])

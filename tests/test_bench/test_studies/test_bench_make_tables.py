@@ -32,7 +32,7 @@ def script(tmp_path, monkeypatch):
 def test_pages_show_what_the_results_say(script, case, make_cells, tmp_path):
     store = Store(tmp_path / "out")
     cells = make_cells("mode", 2) + make_cells("tiny_methods:HotDeck", 2)
-    run_study({case.name: case}, cells, store, life_check=False)
+    run_study({case.name: case}, cells, store, sanity_check=False)
     (tmp_path / "results").mkdir()
     document = store.collect()
     (tmp_path / "results" / "demo.json").write_text(json.dumps(document))

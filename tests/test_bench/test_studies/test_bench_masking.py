@@ -27,7 +27,7 @@ def table():
 
 
 def _shuffled(table, position, seed=0):
-    """Return the table with the answers of one column dealt out anew."""
+    """Return the table with the answers of one column permuted."""
     values = table.values.copy()
     rows = np.flatnonzero(table.states.answered[:, position])
     values[rows, position] = np.random.default_rng(seed).permutation(values[rows, position])
@@ -74,7 +74,7 @@ def test_the_seed_and_the_replication_decide(table, mechanism):
 
 
 def test_the_mechanisms_share_their_luck(table):
-    """Cells hidden by luck alone are mostly hidden by the others too: pairs, not strangers."""
+    """Cells hidden by luck alone are mostly hidden by the others too: they are paired."""
     masks = {m: hide_cells(table, m, replication=0, seed=1).mask for m in MECHANISMS}
     both = (masks[Mechanism.MCAR] & masks[Mechanism.MAR]).sum()
     assert both / masks[Mechanism.MCAR].sum() > 0.5

@@ -156,7 +156,7 @@ def test_a_constant_training_column_is_not_divided_by_zero():
 
 @pytest.mark.parametrize(("position", "bad"), [(3, np.nan), (1, 3.0), (2, -1.0), (2, 0.5)])
 @pytest.mark.parametrize("decode", ["mode", "median"])
-def test_estimates_that_are_no_answers_are_refused(case, position, bad, decode):
+def test_estimates_that_are_not_answers_are_refused(case, position, bad, decode):
     truth, seen, estimates, hidden = case
     values = {"mode": estimates.mode.copy(), "median": estimates.median.copy()}
     values[decode][hidden[:, position], position] = bad

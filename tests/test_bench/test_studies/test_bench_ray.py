@@ -37,7 +37,7 @@ def test_two_nodes_give_what_one_process_gives(cluster, case, make_cells, tmp_pa
     for engine in ("local", "ray"):
         stores[engine] = Store(tmp_path / engine)
         summary = run_study(
-            {case.name: case}, cells, stores[engine], engine=engine, life_check=False
+            {case.name: case}, cells, stores[engine], engine=engine, sanity_check=False
         )
         assert (summary.ran, summary.failed) == (4, 1)
     assert comparable(stores["ray"].results()) == comparable(stores["local"].results())
@@ -52,18 +52,18 @@ def test_a_killed_worker_is_retried_and_the_table_is_the_same(
     cells = make_cells("tiny_methods:Dies", 1, options={"path": str(marker)})
     cells += make_cells("tiny_methods:HotDeck", 2)
     store = Store(tmp_path / "ray")
-    summary = run_study({case.name: case}, cells, store, engine="ray", jobs=2, life_check=False)
+    summary = run_study({case.name: case}, cells, store, engine="ray", jobs=2, sanity_check=False)
     assert marker.exists()
     assert (summary.ran, summary.failed) == (3, 0)
     # The marker stays, so that the same cells do not die here.
     local = Store(tmp_path / "local")
-    run_study({case.name: case}, cells, local, life_check=False)
+    run_study({case.name: case}, cells, local, sanity_check=False)
     assert comparable(store.results()) == comparable(local.results())
 
 
 def test_a_worker_that_always_dies_is_recorded(cluster, case, make_cells, tmp_path):
     cells = make_cells("tiny_methods:Dies", 1) + make_cells("tiny_methods:HotDeck", 1)
     store = Store(tmp_path)
-    summary = run_study({case.name: case}, cells, store, engine="ray", life_check=False)
+    summary = run_study({case.name: case}, cells, store, engine="ray", sanity_check=False)
     assert (summary.ran, summary.failed) == (1, 1)
     assert store.failures()[0]["error"] == "WorkerLost"

@@ -15,7 +15,7 @@ from tabsoda.errors import InputError
 def document(case, make_cells, tmp_path):
     store = Store(tmp_path / "out")
     cells = make_cells("mode", 2) + make_cells("tiny_methods:HotDeck", 2)
-    run_study({case.name: case}, cells, store, life_check=False)
+    run_study({case.name: case}, cells, store, sanity_check=False)
     return store.collect() | {"study": {"surveys": [case.name]}}
 
 

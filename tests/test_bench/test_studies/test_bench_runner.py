@@ -1,4 +1,4 @@
-"""Running studies: folders, resuming, failures, engines, life checks."""
+"""Running studies: folders, resuming, failures, engines, sanity checks."""
 
 import json
 import os
@@ -14,8 +14,8 @@ import pytest
 from tabsoda._internal.parallel import run_tasks
 from tabsoda.bench.cases import Mining, SurveyCase, load_case, save_case
 from tabsoda.bench.studies.cells import CellSettings, run_cell
-from tabsoda.bench.studies.life_check import LifeCheck, NotAliveError, check_alive
 from tabsoda.bench.studies.runner import check_methods, run_study
+from tabsoda.bench.studies.sanity_check import FailedCheckError, SanityCheck, check_method
 from tabsoda.bench.studies.store import Store
 from tabsoda.errors import InputError
 
@@ -25,7 +25,7 @@ ROOT = HERE.parents[2]
 
 def _run(case, cells, folder, **options):
     store = Store(folder)
-    options.setdefault("life_check", False)
+    options.setdefault("sanity_check", False)
     return run_study({case.name: case}, cells, store, **options), store
 
 
@@ -166,12 +166,12 @@ def test_pairs_share_their_luck_and_methods_get_what_they_ask_for(case, make_cel
         ):
             assert cell.replication == replication
             run_cell(with_mask, cell)
-    told = [line.split()[:3] for line in log.read_text().splitlines()]
-    assert told[0] == told[2]
-    assert told[1] == told[3]
-    assert told[0][0] != told[1][0]
-    assert {line[1] for line in told} == {"level"}
-    assert {line[2] for line in told} == {"7"}
+    calls = [line.split()[:3] for line in log.read_text().splitlines()]
+    assert calls[0] == calls[2]
+    assert calls[1] == calls[3]
+    assert calls[0][0] != calls[1][0]
+    assert {line[1] for line in calls} == {"level"}
+    assert {line[2] for line in calls} == {"7"}
 
 
 def test_the_unresolved_track_shows_fewer_skips(case, make_cells, tmp_path):
@@ -222,36 +222,36 @@ def test_a_packed_study_runs_without_data_frames(case, make_cells, tmp_path):
 
 def test_dead_methods_stop_the_study_by_name(case, make_cells, tmp_path):
     cells = make_cells("mode", 1) + make_cells("tiny_methods:HotDeck", 1)
-    with pytest.raises(NotAliveError, match="HotDeck: accuracy"):
-        _run(case, cells, tmp_path, life_check=True)
+    with pytest.raises(FailedCheckError, match="HotDeck: accuracy"):
+        _run(case, cells, tmp_path, sanity_check=True)
     assert not Store(tmp_path).results()
     broken = make_cells("tiny_methods:Broken", 1)
-    with pytest.raises(NotAliveError, match=r"'Broken' fails.*nothing to divide by"):
-        _run(case, broken, tmp_path, life_check=True)
+    with pytest.raises(FailedCheckError, match=r"'Broken' fails.*nothing to divide by"):
+        _run(case, broken, tmp_path, sanity_check=True)
 
 
-def test_a_life_check_is_made_once_a_study(case, make_cells, tmp_path):
+def test_a_sanity_check_is_made_once_a_study(case, make_cells, tmp_path):
     log = tmp_path / "log"
     cells = make_cells("tiny_methods:Remembers", 2, options={"path": str(log)})
     store = Store(tmp_path / "out")
     for _ in range(2):
-        with pytest.raises(NotAliveError):
+        with pytest.raises(FailedCheckError):
             check_methods(cells, store)
     assert len(log.read_text().splitlines()) == 1
 
 
-def test_alive_means_better_in_both():
-    assert LifeCheck("m", 0.6, 0.5, 0.9, 1.0).alive
-    assert not LifeCheck("m", 0.5, 0.5, 0.9, 1.0).alive
-    assert not LifeCheck("m", 0.6, 0.5, 1.0, 1.0).alive
+def test_passing_means_better_in_both():
+    assert SanityCheck("m", 0.6, 0.5, 0.9, 1.0).passed
+    assert not SanityCheck("m", 0.5, 0.5, 0.9, 1.0).passed
+    assert not SanityCheck("m", 0.6, 0.5, 1.0, 1.0).passed
 
 
 @pytest.mark.slow
-def test_boosting_is_alive():
-    assert check_alive("boosting", skip_view="level").alive
+def test_boosting_passes():
+    assert check_method("boosting", skip_view="level").passed
 
 
-def test_unknown_methods_are_told(case, make_cells):
+def test_unknown_methods_are_refused(case, make_cells):
     [cell] = make_cells("tiny_methods:Nothing", 1)
     with pytest.raises(InputError, match="tiny_methods:Nothing"):
         run_cell(case, cell)

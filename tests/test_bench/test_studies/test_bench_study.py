@@ -85,7 +85,7 @@ def test_methods_of_one_name_are_refused(cases):
     assert {c.label for c in _study(methods=labelled).cells(cases)} == {"Hot deck", "again"}
 
 
-def test_bad_files_are_told(tmp_path):
+def test_bad_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         load_study(tmp_path / "none.toml")
     (tmp_path / "bad.toml").write_text("surveys = [")

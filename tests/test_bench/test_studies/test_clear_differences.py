@@ -67,7 +67,7 @@ def test_what_is_clearly_against_the_reference_is_listed():
     assert table.note.startswith("2 of 6 differences to Ours")
 
 
-def test_variants_of_the_reference_are_no_baselines():
+def test_variants_of_the_reference_are_not_baselines():
     found = series({"a": shifted(accuracy=0.05)}, label="Ours-N", method="tabsoda-n")
     assert not clear_table(found, "Ours").rows
     assert not against_table(found, "Ours").rows

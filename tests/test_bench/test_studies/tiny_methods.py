@@ -37,7 +37,7 @@ class KnowsSkips(HotDeck):
 
 
 class Remembers(HotDeck):
-    """Appends what it was told to a file."""
+    """Appends its arguments to a file."""
 
     name = "Remembers"
 

@@ -10,8 +10,8 @@ import torch
 
 from tabsoda.bench.methods.column_tensors import ColumnTensors
 from tabsoda.bench.methods.contract import Estimates, SkipView
-from tabsoda.bench.methods.filling import fill
 from tabsoda.bench.methods.plain_table import plain_table
+from tabsoda.bench.methods.point_estimates import fill
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable

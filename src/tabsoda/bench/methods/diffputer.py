@@ -9,8 +9,8 @@ import torch
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda.bench.methods.contract import Estimates, SkipView
-from tabsoda.bench.methods.filling import among_levels, fill
 from tabsoda.bench.methods.plain_table import plain_table
+from tabsoda.bench.methods.point_estimates import among_levels, fill
 from tabsoda.errors import InputError
 from tabsoda.paper.e_step import Sampler
 from tabsoda.paper.engine import PaperEngine

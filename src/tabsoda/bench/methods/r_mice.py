@@ -23,7 +23,10 @@ from tabsoda.table import CodedTable
 
 Numbers = NDArray[np.float64]
 
-_INSTALL = "Install R with mice, nnet and MASS (Debian: r-cran-mice), or leave this method out"
+_INSTALL = (
+    "Install R with mice, nnet and MASS (Debian: r-cran-mice, r-cran-nnet, r-cran-mass),"
+    " or leave this method out"
+)
 # mice loads the other two only for categorical questions.
 _PACKAGES = ("mice", "nnet", "MASS")
 

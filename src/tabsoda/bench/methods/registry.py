@@ -22,10 +22,13 @@ class Entry:
         ``"module:Class"`` within ``tabsoda.bench.methods``.
     options : mapping of str to object
         Defaults that the caller can override.
+    is_lengthy : bool
+        Whether it trains for as many steps as its paper says, which takes hours without a GPU.
     """
 
     path: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    is_lengthy: bool = False
 
     def load(self) -> Any:
         """Import the class."""
@@ -41,13 +44,13 @@ METHODS: Mapping[str, Entry] = {
     "missforest": Entry("miss_forest:MissForest"),
     "gcimpute": Entry("gcimpute_adapter:GaussianCopula"),
     "miceforest": Entry("miceforest_adapter:MiceForest"),
-    "diffputer": Entry("diffputer:DiffPuter"),
-    "tabcsdi": Entry("tabcsdi:TabCSDI"),
-    "tabsyn": Entry("tabsyn:TabSyn"),
-    "tabdiff": Entry("tabdiff:TabDiff"),
-    "tabsoda": Entry("tabsoda:TabSODA"),
-    "tabsoda-skip": Entry("tabsoda:TabSODASkip"),
-    "tabsoda-n": Entry("tabsoda:TabSODAN"),
+    "diffputer": Entry("diffputer:DiffPuter", is_lengthy=True),
+    "tabcsdi": Entry("tabcsdi:TabCSDI", is_lengthy=True),
+    "tabsyn": Entry("tabsyn:TabSyn", is_lengthy=True),
+    "tabdiff": Entry("tabdiff:TabDiff", is_lengthy=True),
+    "tabsoda": Entry("tabsoda:TabSODA", is_lengthy=True),
+    "tabsoda-skip": Entry("tabsoda:TabSODASkip", is_lengthy=True),
+    "tabsoda-n": Entry("tabsoda:TabSODAN", is_lengthy=True),
     "default-engine": Entry("tabsoda:DefaultEngineMethod"),
     "default-engine-skip": Entry("tabsoda:DefaultEngineSkip"),
 }

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.bench.methods.contract import Estimates, ShareDone, SkipView, without_skips
-from tabsoda.bench.methods.filling import usual_answers
-from tabsoda.bench.methods.point_estimates import level_shares, within_answers
+from tabsoda.bench.methods.point_estimates import level_shares, usual_answers, within_answers
 from tabsoda.engines import QUALITIES, AnySettings, fit_engine, settings_for
 from tabsoda.errors import InputError
 from tabsoda.paper.presets import PRESETS

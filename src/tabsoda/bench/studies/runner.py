@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tabsoda._internal.files import write_json
+from tabsoda._internal.files import make_private, write_json
 from tabsoda._internal.parallel import WorkerLost, Workers, run_tasks
 from tabsoda.bench.cases import SurveyCase
 from tabsoda.bench.studies.cells import CellSettings, attempt_cell, failure, slug
-from tabsoda.bench.studies.life_check import LifeCheck, NotAliveError, check_alive, is_reference
+from tabsoda.bench.studies.sanity_check import (
+    FailedCheckError,
+    SanityCheck,
+    check_method,
+    is_reference,
+)
 from tabsoda.bench.studies.store import Store, read_json
 from tabsoda.progress import Progress
 
@@ -37,7 +42,7 @@ def run_study(
     *,
     engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
-    life_check: bool = True,
+    sanity_check: bool = True,
     progress: Progress | None = None,
 ) -> RunSummary:
     """Run every cell that has no result yet.
@@ -51,7 +56,7 @@ def run_study(
         Cells that are done there are not run again; failed ones are.
     engine : Workers or str
     jobs : int, optional
-    life_check : bool
+    sanity_check : bool
         Stop, naming it, if a method does not beat mode and mean on the embedded survey.
     progress : callable, optional
 
@@ -60,7 +65,7 @@ def run_study(
     RunSummary
     """
     pending = store.pending(cells)
-    if life_check:
+    if sanity_check:
         check_methods(pending, store, engine=engine, jobs=jobs, progress=progress)
     failed = 0
     if progress is not None:
@@ -84,10 +89,10 @@ def check_methods(
     engine: Workers | str = Workers.LOCAL,
     jobs: int | None = None,
     progress: Progress | None = None,
-) -> list[LifeCheck]:
+) -> list[SanityCheck]:
     """Check each method of some cells once per study; raise if one does not work."""
-    folder = store.folder / "alive"
-    folder.mkdir(exist_ok=True)
+    folder = store.folder / "checks"
+    make_private(folder)
     wanted: dict[str, CellSettings] = {}
     for cell in cells:
         if not is_reference(cell.method):
@@ -96,7 +101,7 @@ def check_methods(
     for name, cell in wanted.items():
         kept = read_json(folder / f"{name}.json") if (folder / f"{name}.json").exists() else None
         if kept is not None and kept["settings"] == _identity(cell):
-            checks.append(LifeCheck(**kept["check"]))
+            checks.append(SanityCheck(**kept["check"]))
         else:
             unknown.append((name, cell))
     if progress is not None and unknown:
@@ -104,17 +109,19 @@ def check_methods(
     tasks = [(c.method, c.label, dict(c.options), c.skip_view) for _, c in unknown]
     for done, (index, check) in enumerate(run_tasks(_attempt, tasks, engine, jobs), start=1):
         name, cell = unknown[index]
-        if not isinstance(check, LifeCheck):
-            raise NotAliveError(f"The method '{cell.label}' fails on the embedded survey: {check}")
-        content = {k: v for k, v in check.to_dict().items() if k != "alive"}
+        if not isinstance(check, SanityCheck):
+            raise FailedCheckError(
+                f"The method '{cell.label}' fails on the embedded survey: {check}"
+            )
+        content = {k: v for k, v in check.to_dict().items() if k != "passed"}
         write_json(folder / f"{name}.json", {"settings": _identity(cell), "check": content})
         checks.append(check)
         if progress is not None:
-            progress(done, len(unknown), f"checking {cell.label} for life")
-    dead = [str(check) for check in checks if not check.alive]
-    if dead:
-        raise NotAliveError(
-            "These methods do not beat mode and mean on the embedded survey: " + "; ".join(dead)
+            progress(done, len(unknown), f"checking that {cell.label} works")
+    failed = [str(check) for check in checks if not check.passed]
+    if failed:
+        raise FailedCheckError(
+            "These methods do not beat mode and mean on the embedded survey: " + "; ".join(failed)
         )
     return checks
 
@@ -123,9 +130,9 @@ def _identity(cell: CellSettings) -> dict[str, Any]:
     return {"method": cell.method, "options": dict(cell.options), "skip_view": cell.skip_view}
 
 
-def _attempt(*arguments: Any) -> LifeCheck | str:
+def _attempt(*arguments: Any) -> SanityCheck | str:
     """Check a method; return errors as text, since it runs in another process."""
     try:
-        return check_alive(*arguments)
+        return check_method(*arguments)
     except Exception as error:
         return f"{type(error).__name__}: {error}"

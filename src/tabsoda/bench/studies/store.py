@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabsoda._internal.files import make_folder, write_json, write_text
+from tabsoda._internal.files import make_folder, make_private, write_json, write_text
 from tabsoda.bench.studies.cells import CellSettings
 from tabsoda.errors import InputError
 
@@ -66,7 +66,7 @@ class Store:
     def keep(self, settings: CellSettings, outcome: dict[str, Any]) -> None:
         """Write the result of a cell, or its failure."""
         folder = self.cell_folder(settings)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         write_json(folder / "settings.json", settings.to_dict())
         if "error" in outcome:
             write_json(folder / "error.json", outcome)

@@ -61,7 +61,7 @@ class Study(_Strict):
     rows, columns : int or None
         At most this many of each survey.
     seed : int
-    life_check : bool
+    sanity_check : bool
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Study(_Strict):
     rows: int | None = Field(default=None, ge=10)
     columns: int | None = Field(default=None, ge=2)
     seed: int = 0
-    life_check: bool = True
+    sanity_check: bool = True
 
     @property
     def minings(self) -> tuple[Mining, ...]:

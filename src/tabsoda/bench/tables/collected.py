@@ -60,9 +60,9 @@ class Series:
         """The method's own time, by replication."""
         return [cell["seconds"] for _, cell in sorted(self.cells.items())]
 
-    def minus(self, other: Series, metric: str, scope: str = "all") -> PairedDifference:
+    def minus(self, other: Series, metric: str) -> PairedDifference:
         """Compare with another method on the replications both have."""
-        ours, theirs = self.values(metric, scope), other.values(metric, scope)
+        ours, theirs = self.values(metric), other.values(metric)
         shared = sorted(ours.keys() & theirs.keys())
         return paired_difference([ours[n] for n in shared], [theirs[n] for n in shared])
 

@@ -89,7 +89,7 @@ def benchmark_table(
     note = f"Mean ± {spread.upper()} over {_counted(replications)}; best mean in bold."
     if "rmse" in metrics or "mae" in metrics:
         note += " Numbers are standardised by the mean and SD of the answers shown."
-    header = ("Survey", "Method", *map(_heading, metrics), "Seconds")
+    header = ("Survey", "Method", *map(heading, metrics), "Seconds")
     return Table(f"{title}, {name}", header, tuple(rows), note)
 
 
@@ -120,14 +120,14 @@ def average_table(
     for title in complete:
         entries = [Entry(title)]
         for metric in metrics:
-            best = _best([means[other, metric] for other in complete], metric)
+            best = best_mean([means[other, metric] for other in complete], metric)
             entries.append(_entry(means[title, metric], best))
         seconds = [np.mean(one.seconds) for one in chosen if one.title == title]
         rows.append((*entries, Entry(f"{np.mean(seconds):,.1f}")))
     name = mechanism.upper() + _TRACKS[track] + _SCOPES[scope]
     return Table(
         f"Mean over {len(surveys)} surveys, {name}",
-        ("Method", *map(_heading, metrics), "Seconds"),
+        ("Method", *map(heading, metrics), "Seconds"),
         tuple(rows),
         "Methods that ran on every survey and replication; best in bold.",
         left=1,
@@ -140,7 +140,6 @@ def difference_table(
     mechanism: str,
     *,
     track: str = "resolved",
-    scope: str = "all",
     metrics: Sequence[str] = PAPER_METRICS,
 ) -> Table:
     """Build a table of paired differences to a method, with 95 % intervals; clear ones in bold."""
@@ -150,14 +149,14 @@ def difference_table(
         for one in chosen:
             if one.survey == base.survey and one.title != base.title:
                 entries = [Entry(one.survey), Entry(one.title)]
-                entries += [_difference(one, base, metric, scope) for metric in metrics]
+                entries += [_gap_entry(one.minus(base, metric)) for metric in metrics]
                 rows.append(tuple(entries))
-    name = mechanism.upper() + _TRACKS[track] + _SCOPES[scope]
+    name = mechanism.upper() + _TRACKS[track]
     note = (
         f"Method minus {reference} on the same replications: mean and 95 % t interval; in bold "
         "where the interval excludes zero."
     )
-    header = ("Survey", "Method", *map(_heading, metrics))
+    header = ("Survey", "Method", *map(heading, metrics))
     return Table(f"Paired differences to {reference}, {name}", header, tuple(rows), note)
 
 
@@ -182,7 +181,7 @@ def overall_table(
         f"Method minus {reference}, averaged over replications within each survey: mean over "
         "surveys and 95 % t interval; in bold where the interval excludes zero."
     )
-    header = ("Method", *map(_heading, metrics))
+    header = ("Method", *map(heading, metrics))
     title = f"Paired differences to {reference} over surveys, {name}"
     return Table(title, header, tuple(rows), note, left=1)
 
@@ -218,8 +217,8 @@ def _survey_rows(
     for one in chosen:
         entries = [Entry(one.survey), Entry(one.title)]
         for metric in metrics:
-            best = _best([summaries[other.title, metric].mean for other in chosen], metric)
-            entries.append(_summary_entry(summaries[one.title, metric], best, spread))
+            best = best_mean([summaries[other.title, metric].mean for other in chosen], metric)
+            entries.append(summary_entry(summaries[one.title, metric], best, spread))
         entries.append(Entry(f"{np.mean(one.seconds):,.1f}"))
         rows.append(tuple(entries))
     return rows
@@ -229,7 +228,8 @@ def _list(one: Series, metric: str, scope: str) -> list[float]:
     return list(one.values(metric, scope).values())
 
 
-def _summary_entry(summary: Summary, best: float, spread: str) -> Entry:
+def summary_entry(summary: Summary, best: float, spread: str = "sd") -> Entry:
+    """Return mean ± spread, in bold if it is the best; with the replications that scored."""
     if not summary.n:
         return _NONE
     text = f"{summary.mean:.{_DIGITS}f}"
@@ -246,10 +246,6 @@ def _entry(mean: float, best: float) -> Entry:
     return Entry(f"{mean:.{_DIGITS}f}", bold=round(mean, _DIGITS) == round(best, _DIGITS))
 
 
-def _difference(one: Series, base: Series, metric: str, scope: str) -> Entry:
-    return _gap_entry(one.minus(base, metric, scope))
-
-
 def _gap_entry(gap: PairedDifference) -> Entry:
     if not gap.n:
         return _NONE
@@ -259,7 +255,8 @@ def _gap_entry(gap: PairedDifference) -> Entry:
     return Entry(text, bold=gap.is_clear)
 
 
-def _best(means: Sequence[float], metric: str) -> float:
+def best_mean(means: Iterable[float], metric: str) -> float:
+    """Return the best of some means of a metric; NaN if none is finite."""
     finite = [mean for mean in means if np.isfinite(mean)]
     pick: Callable[[Sequence[float]], float] = max if METRICS[metric] else min
     return pick(finite) if finite else float("nan")
@@ -270,8 +267,9 @@ def _finite_mean(means: Sequence[float]) -> float:
     return float(np.mean(finite)) if finite else float("nan")
 
 
-def _heading(metric: str) -> str:
-    return f"{HEADINGS[metric]} {'↑' if METRICS[metric] else '↓'}"
+def heading(metric: str, names: Mapping[str, str] = HEADINGS) -> str:
+    """Return the heading of a metric's column: an arrow says which direction is better."""
+    return f"{names[metric]} {'↑' if METRICS[metric] else '↓'}"
 
 
 def _counted(counts: Sequence[int]) -> str:

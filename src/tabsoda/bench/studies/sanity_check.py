@@ -15,12 +15,12 @@ _RATE = 0.25
 _REFERENCE = "mode"
 
 
-class NotAliveError(TabSODAError):
+class FailedCheckError(TabSODAError):
     """A method does not beat mode and mean."""
 
 
 @dataclass(frozen=True)
-class LifeCheck:
+class SanityCheck:
     """The comparison of a method with mode and mean on the embedded survey.
 
     A study does not start if one of its methods fails this check, because a comparison with a
@@ -42,13 +42,13 @@ class LifeCheck:
     mean_rmse: float
 
     @property
-    def alive(self) -> bool:
+    def passed(self) -> bool:
         """Whether the method beats the mode and the mean."""
         return self.accuracy > self.mode_accuracy and self.rmse < self.mean_rmse
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain dictionary."""
-        return asdict(self) | {"alive": self.alive}
+        return asdict(self) | {"passed": self.passed}
 
     def __str__(self) -> str:
         return (
@@ -57,12 +57,12 @@ class LifeCheck:
         )
 
 
-def check_alive(
+def check_method(
     method: str,
     label: str = "",
     options: Mapping[str, Any] | None = None,
     skip_view: str = OWN_VIEW,
-) -> LifeCheck:
+) -> SanityCheck:
     """Run a method on the embedded survey, a quarter of its answers hidden at random.
 
     Parameters
@@ -75,17 +75,17 @@ def check_alive(
 
     Returns
     -------
-    LifeCheck
+    SanityCheck
 
     Examples
     --------
-    >>> check_alive("mode").alive
+    >>> check_method("mode").passed
     False
     """
     case = _embedded_case(mining_of(method, options or {}))
     ours = _metrics(case, method, label or method, dict(options or {}), skip_view)
     reference = _metrics(case, _REFERENCE, _REFERENCE, {}, OWN_VIEW)
-    return LifeCheck(
+    return SanityCheck(
         label or method,
         ours["categorical_accuracy"],
         reference["categorical_accuracy"],
