@@ -24,7 +24,7 @@ from tabsoda.paper.settings import PaperSettings
 from tabsoda.reading import read_survey
 from tabsoda.routing.following import GateFollowingImputer
 from tabsoda.routing.route_model import RouteModels
-from tabsoda.routing.routes import descendants, gate_routes
+from tabsoda.routing.routes import gate_routes, sorted_descendants
 from tabsoda.skips.checking import check
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.skips.rule_set import RuleSet
@@ -43,7 +43,7 @@ def surveys_folder() -> Path:
 def hide_gates(table: CodedTable, rules: RuleSet) -> CodedTable:
     """Lose answers of gates, and with each whatever depends on it."""
     generator = np.random.default_rng(0)
-    below = descendants(rules, table)
+    below = sorted_descendants(rules, table)
     hidden = np.zeros(table.shape, dtype=bool)
     for position in gate_routes(rules, table):
         rows = generator.random(table.shape[0]) < _HIDDEN_SHARE

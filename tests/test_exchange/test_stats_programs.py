@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import numpy as np
+import polars as pl
 import pyreadstat
 import pytest
 
@@ -14,7 +15,7 @@ from tabsoda.results import Imputations, ImputedCells
 from tabsoda.states.cell_states import reason_code
 
 SKIP = reason_code(Reason.SKIP)
-SHORT = "a_question_with_a_name_of_more_"
+SHORT = "a_question_with_a_name_of_more"
 
 
 def answers_of(result, name, number):
@@ -324,3 +325,23 @@ def test_names_that_programs_need_for_themselves_are_changed(tmp_path):
         found = set(read(folder / file, output_format="dict")[1].column_names)
         assert kept <= found
         assert not (set(names) - kept) & found
+
+
+@pytest.mark.parametrize("n_columns", [8, 90])
+def test_long_names_of_labelled_questions_are_cut_to_what_the_library_can_write(
+    n_columns, tmp_path
+):
+    names = ["x" * 31 + f"{number:02}" for number in range(n_columns)]
+    frame = pl.DataFrame({name: ["yes", "no", "yes", "no"] for name in names})
+    survey = read_survey(frame)
+    nothing = np.empty(0, dtype=np.int64)
+    cells = ImputedCells(nothing, nothing, np.empty((1, 0)), np.empty(0), np.empty(0))
+    export(Imputations(survey.table, cells, survey=survey), "stata", tmp_path / "out")
+    _, metadata = pyreadstat.read_dta(tmp_path / "out" / "imputations.dta", metadataonly=True)
+    written = metadata.column_names[3:]
+    assert len(set(written)) == n_columns
+    # Positions have two digits.
+    assert max(map(len, written)) == 30
+    assert all(
+        labels == {1.0: "no", 2.0: "yes"} for labels in metadata.variable_value_labels.values()
+    )

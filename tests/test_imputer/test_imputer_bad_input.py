@@ -43,7 +43,7 @@ def logged(fitted, column=None):
     return {e.kind: e.counts for e in fitted.events_ if column in (None, e.column)}
 
 
-def test_a_constant_column_is_filled_by_its_constant_and_told(X):
+def test_a_constant_column_is_filled_by_its_constant_and_logged(X):
     X[:, 2] = 7.0
     X[::5, 2] = np.nan
     fitted = imputer().fit(X)
@@ -54,7 +54,7 @@ def test_a_constant_column_is_filled_by_its_constant_and_told(X):
         assert not np.isnan(table).any()
 
 
-def test_a_table_of_constants_is_filled_and_told():
+def test_a_table_of_constants_is_filled_and_logged():
     X = np.where(np.arange(60).reshape(30, 2) % 7 == 0, np.nan, 3.0)
     fitted = imputer().fit(X)
     assert "nothing_to_train" in logged(fitted)
@@ -63,7 +63,7 @@ def test_a_table_of_constants_is_filled_and_told():
 
 
 @pytest.mark.parametrize("skipped", [False, True])
-def test_a_column_without_answers_stays_empty_and_is_told(skipped, X):
+def test_a_column_without_answers_stays_empty_and_is_logged(skipped, X):
     X[:, 2] = np.nan
     mask = np.zeros(X.shape, dtype=bool)
     mask[:, 2] = skipped
@@ -244,7 +244,7 @@ def test_a_device_that_is_not_there(device, X):
 
 @pytest.mark.parametrize("options", [TINY, BEST, SMALL, PATH])
 @pytest.mark.parametrize("steps", [1, 8])
-def test_training_that_runs_away_says_what_to_do(options, steps, X):
+def test_training_that_diverges_is_an_error_with_advice(options, steps, X):
     epoch = "min_epoch_steps" if "preset" in options else "epoch_steps"
     training = {"learning_rate": 1e30, "max_steps": steps, epoch: 1}
     with pytest.raises(TabSODAError, match=r"Lower training\.learning_rate \(now 1e\+30\)"):
@@ -265,7 +265,7 @@ def test_training_that_runs_away_says_what_to_do(options, steps, X):
     [(None, Ensemble, "answers"), ("small", paper_engine.Sampler, "expect")],
     ids=["tiny", "small"],
 )
-def test_too_little_memory_says_what_to_do(preset, part, method, error, X, monkeypatch):
+def test_too_little_memory_is_an_error_with_advice(preset, part, method, error, X, monkeypatch):
     def full(*arguments, **options):
         raise error
 
@@ -289,7 +289,7 @@ def test_other_runtime_errors_are_not_called_memory(X, monkeypatch):
         imputer().fit(X)
 
 
-def test_too_few_answers_to_hold_any_out_is_told():
+def test_too_few_answers_to_hold_any_out_is_logged():
     X = np.array([[1.0, 2.0], [2.0, 1.0], [np.nan, np.nan]])
     fitted = imputer().fit(X)
     assert "training_loss_watched" in logged(fitted)
@@ -318,7 +318,7 @@ def test_another_number_of_columns_at_transform(X):
 
 
 @pytest.mark.parametrize("seed", [None, "one", 1.5, True, np.random.RandomState(0)])
-def test_a_seed_that_is_no_number(seed, X):
+def test_a_seed_that_is_not_a_number(seed, X):
     with pytest.raises(InputError, match="random_state"):
         TabSODAImputer(quality="tiny", random_state=seed).fit(X)
 
@@ -340,12 +340,12 @@ def test_unknown_settings_and_presets(X):
 
 
 @pytest.mark.parametrize("settings", [{"network": 3}, [1], "fast"])
-def test_settings_that_are_no_settings(settings, X):
+def test_settings_of_a_wrong_type(settings, X):
     with pytest.raises(InputError, match=r"settings .*invalid. Found: .*Expected: "):
         TabSODAImputer(settings=settings).fit(X)
 
 
-def test_column_names_that_are_no_names(X):
+def test_column_names_of_a_wrong_type(X):
     with pytest.raises(InputError, match="Column 'a' occurs twice in the frame"):
         imputer().fit(pd.DataFrame(X, columns=["a", "b", "a"]))
     with pytest.raises(InputError, match=r"Found: 1 \(int\). Expected: only texts"):

@@ -253,6 +253,6 @@ def test_a_loaded_model_fitted_again_is_the_same_model(X, tmp_path):
     assert np.array_equal(fitted.transform(X), again.transform(X))
 
 
-def test_loading_what_is_no_model(tmp_path):
+def test_loading_a_folder_without_a_model(tmp_path):
     with pytest.raises(InputError, match="does not contain a model"):
         TabSODAImputer.load(tmp_path)

@@ -176,7 +176,7 @@ def test_drawn_numbers_are_numbers_that_somebody_answered(quality):
     result = maker.fit(frame).impute(frame, m=5)
     drawn = [v for table in result for v in table["n"].to_list()[5::6]]
     assert set(drawn) == {0, 127}
-    # One in five answers is 127, and nothing else tells which.
+    # One in five answers is 127, and nothing else predicts which.
     assert 0.05 < np.mean(np.array(drawn) == 127) < 0.4
     assert all(0 <= value <= 127 for value in result.point()["n"].to_list())
 
@@ -199,7 +199,7 @@ def test_narrow_integers_of_pandas_are_kept_inside_too():
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
-def test_integers_that_get_broken_numbers_become_floats_and_it_is_told(kind):
+def test_integers_with_fractional_imputations_become_floats_and_this_is_logged(kind):
     rng = np.random.default_rng(0)
     old = pl.DataFrame({"n": rng.normal(size=80), "x": rng.normal(size=80)})
     description = [{"name": "n", "type": "continuous"}, {"name": "x", "type": "continuous"}]
@@ -272,7 +272,7 @@ def survey():
     return make_survey(200, 14, seed=2, spelled_out=(Reason.SKIP, Reason.REFUSED))
 
 
-def test_a_survey_keeps_its_skip_codes_and_columns_that_are_no_questions(survey):
+def test_a_survey_keeps_its_skip_codes_and_columns_that_are_not_questions(survey):
     read = read_survey(survey.to_frame(), survey.schema())
     states = read.states
     assert states.skipped.any()

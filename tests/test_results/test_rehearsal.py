@@ -12,7 +12,7 @@ from tabsoda import read_survey
 from tabsoda.errors import InputError
 from tabsoda.results.record import read_record, write_record
 from tabsoda.results.rehearsal import _needed_bytes, rehearse, trial_result
-from tabsoda.results.result_tables import write_tables
+from tabsoda.results.saving import write_tables
 
 
 @pytest.fixture

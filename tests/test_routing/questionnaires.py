@@ -45,12 +45,12 @@ def random_table(n_rows: int, seed: int, blank: float = 0.3, refused: float = 0.
     values[generator.random(values.shape) < blank] = np.nan
     values[:2] = 0.0
     table = CodedTable.from_values(COLUMNS, values)
-    told = table.states.missing & (generator.random(values.shape) < refused)
+    refusals = table.states.missing & (generator.random(values.shape) < refused)
     given = generator.choice([reason_code(reason) for reason in NAMED_REASONS], values.shape)
-    return _told(table, np.where(told, given, table.states.reasons))
+    return _with_reasons(table, np.where(refusals, given, table.states.reasons))
 
 
-def _told(table: CodedTable, reasons: np.ndarray) -> CodedTable:
+def _with_reasons(table: CodedTable, reasons: np.ndarray) -> CodedTable:
     states, reasons = table.states, reasons.astype(np.uint8)
     return table.with_states(
         CellStates.from_masks(states.answered, states.skipped, states.names, reasons)
@@ -98,8 +98,8 @@ def completed(table: CodedTable, cells: ImputedCells, imputed: np.ndarray) -> Co
     whole = CodedTable.from_values(table.columns, values)
     imputed_cells = np.zeros(table.shape, dtype=bool)
     imputed_cells[cells.rows, cells.positions] = True
-    told = table.states.missing & ~imputed_cells
-    return _told(whole, np.where(told, table.states.reasons, whole.states.reasons))
+    refusals = table.states.missing & ~imputed_cells
+    return _with_reasons(whole, np.where(refusals, table.states.reasons, whole.states.reasons))
 
 
 def broken_cells(rules: RuleSet, table: CodedTable) -> set[tuple[str, int]]:

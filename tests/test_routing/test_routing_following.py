@@ -56,7 +56,7 @@ def _follow(table, rules, n_draws, engine=None):
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rule_sets(), st.integers(0, 10**6))
-def test_no_draw_breaks_a_rule_and_no_blank_is_left_open_but_where_no_answer_fits(rules, seed):
+def test_no_draw_breaks_a_rule_and_blanks_stay_only_where_no_answer_fits(rules, seed):
     _keeps_to(rules, seed)
 
 
@@ -241,7 +241,7 @@ def test_a_cascade_of_depth_three_follows_the_shares_of_the_process(chain):
 
 
 def test_shares_follow_what_else_is_known_of_the_respondent():
-    """The gate is "no" with probability .2 or .8, told by another question."""
+    """The gate is "no" with probability .2 or .8, depending on another question."""
     columns = (
         Column("sex", ColumnKind.NOMINAL, (1, 2)),
         Column("ever", ColumnKind.NOMINAL, (1, 2)),
@@ -273,8 +273,8 @@ def _asked_table(reasons=None):
     table = CodedTable.from_values(columns, values)
     if reasons is not None:
         states = table.states
-        told = np.where(reasons > 0, reasons, states.reasons).astype(np.uint8)
-        states = CellStates.from_masks(states.answered, states.skipped, states.names, told)
+        combined = np.where(reasons > 0, reasons, states.reasons).astype(np.uint8)
+        states = CellStates.from_masks(states.answered, states.skipped, states.names, combined)
         table = table.with_states(states)
     return rules, table
 
@@ -325,7 +325,31 @@ def test_where_no_answer_avoids_a_conflict_the_gate_is_left_and_the_answer_stays
     assert np.array_equal(completed(marked, cells, cells.draws[0]).values[:7, 1], values[:7, 1])
 
 
-def test_a_known_skip_tells_the_gate_even_where_another_follower_is_blank():
+def test_a_number_is_left_where_only_numbers_that_nobody_gave_would_fit():
+    columns = (Column("hours", ColumnKind.CONTINUOUS), Column("b", ColumnKind.NOMINAL, (1, 2)))
+    rules = RuleSet((SkipRule("r", "b", ((Condition("hours", up_to=65.0),),)),), columns)
+    generator = np.random.default_rng(0)
+    values = np.column_stack([generator.integers(10, 66, size=60), np.full(60, np.nan)])
+    # Asked b: hours above 65, which nobody gave. Not asked: any hours.
+    values[:12, 0], values[:7, 1] = np.nan, [0, 1, 0, 1, 0, 1, 0]
+    table = CodedTable.from_values(columns, values)
+    engine = tiny_engine(table.with_states(rules.apply(table)))
+    _, cells, record, events = _follow(table, rules, 3, engine)
+    assert record.left_missing == {("hours", "r"): 7}
+    hours = cells.positions == 0
+    assert sorted(cells.rows[hours]) == [7, 8, 9, 10, 11]
+    assert (cells.draws[:, hours] <= 65).all()
+    assert "cells_left_missing" in {event.kind for event in events}
+    # With one respondent above 65, there is something to draw from.
+    values[59] = [70, 1]
+    table = CodedTable.from_values(columns, values)
+    engine = tiny_engine(table.with_states(rules.apply(table)))
+    _, cells, record, _ = _follow(table, rules, 3, engine)
+    assert record.n_left_missing == 0
+    assert (cells.draws[:, (cells.positions == 0) & (cells.rows < 7)] > 65).all()
+
+
+def test_a_known_skip_determines_the_gate_even_if_another_follower_is_blank():
     columns = tuple(Column(name, ColumnKind.NOMINAL, (1, 2)) for name in "abc")
     rules = RuleSet(tuple(SkipRule(f"r{t}", t, ((Condition("a", (2,)),),)) for t in "bc"), columns)
     generator = np.random.default_rng(0)

@@ -94,7 +94,7 @@ def test_a_saved_imputer_follows_the_same_routes(imputer, result, survey, tmp_pa
     np.testing.assert_allclose(alone.cells.draws[0], result.cells.draws[0, cells], rtol=1e-4)
 
 
-def test_a_broken_routes_file_is_told(imputer, tmp_path):
+def test_a_broken_routes_file_is_refused(imputer, tmp_path):
     imputer.save(tmp_path)
     (tmp_path / "routes.safetensors").write_bytes(b"nonsense")
     with pytest.raises(InputError, match=r"routes\.safetensors' was changed"):
@@ -229,7 +229,7 @@ def test_the_plan_counts_unresolved_cells_apart(folder, capsys):
     assert f"{plan['unresolved']:,} of them are unresolved" in capsys.readouterr().out
 
 
-def test_the_command_follows_records_and_tells(folder, capsys, survey):
+def test_the_command_follows_the_rules_records_and_prints_it(folder, capsys, survey):
     main(_command(folder, "-o", str(folder / "out")))
     text = capsys.readouterr().out
     manifest = json.loads((folder / "out" / "manifest.json").read_text(encoding="utf-8"))
@@ -245,7 +245,7 @@ def test_the_command_follows_records_and_tells(folder, capsys, survey):
     assert load_result(folder / "out").routing.to_dict() == routing
 
 
-def test_a_model_keeps_its_policy_unless_told_otherwise(folder, capsys):
+def test_a_model_keeps_its_policy_unless_another_is_given(folder, capsys):
     main(_command(folder, "-o", str(folder / "kept"), "--gate-policy", "keep"))
     arguments = ["impute", str(folder / "survey.csv"), "--survey", str(folder / "survey.toml")]
     arguments += ["--model", str(folder / "kept" / "model"), "-m", "1", "--device", "cpu"]

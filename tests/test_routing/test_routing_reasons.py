@@ -154,11 +154,11 @@ def test_where_some_refusers_were_asked_and_others_not_the_answer_shows():
     table = _table("ab", values, reasons)
     rules = RuleSet((_rule("b", "a"),), table.columns)
     assert RouteModels.fit(table, rules).reasons.by_answer.tolist() == [[0, 1, reasons[0, 0]]]
-    draws, record, told = _followed(table, rules)
+    draws, record, events = _followed(table, rules)
     assert (draws[:, 50:100, 0] == 0).all()
     assert 0 < (draws[:, :50, 0] == 1).mean() < 1
     assert record.total("kept") == 0
-    event = told["gate_drawn_to_fit_followers"]
+    event = events["gate_drawn_to_fit_followers"]
     counts = {"respondents": 100, "reason": "refused", "followers": ("b",)}
     assert (event.column, dict(event.counts)) == ("a", counts)
 
@@ -169,7 +169,7 @@ def test_a_follower_refused_after_its_gate_is_skipped_or_imputed_as_the_gate_is_
     reasons[:40, 1] = reason_code(Reason.REFUSED)
     table = _table("abc", values, reasons)
     rules = RuleSet((_rule("b", "a"), _rule("c", "a")), table.columns)
-    draws, record, told = _followed(table, rules)
+    draws, record, events = _followed(table, rules)
     drawn_past = draws[:, :100, 0] == 1
     assert 0.2 < drawn_past.mean() < 0.8
     assert np.array_equal(np.isnan(draws[:, :40, 1]), drawn_past[:, :40])
@@ -177,7 +177,7 @@ def test_a_follower_refused_after_its_gate_is_skipped_or_imputed_as_the_gate_is_
     assert record.counts["rb", "kept"] == drawn_past[:, 40:].sum()
     assert record.counts["rc", "kept"] == drawn_past.sum()
     assert record.counts["rb", "skipped"] == drawn_past[:, :40].sum() == sum(record.skipped)
-    event = told["gate_drawn_regardless_of_followers"]
+    event = events["gate_drawn_regardless_of_followers"]
     counts = {"respondents": 100, "reason": "refused", "followers": ("b", "c")}
     assert (event.column, dict(event.counts)) == ("a", counts)
 

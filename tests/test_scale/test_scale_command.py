@@ -30,12 +30,12 @@ def run(*arguments: object) -> int:
     return 0
 
 
-def test_the_command_writes_shards_and_says_so(survey, tmp_path, capsys):
+def test_the_command_writes_shards_and_prints_it(survey, tmp_path, capsys):
     data, out = survey / "survey.parquet", tmp_path / "out"
     arguments = ["impute", data, "--survey", survey / "survey.toml", "-o", out, "-m", 1]
     assert run(*arguments, "--skip-mask", survey / "skip.parquet", "--shard-rows", 120, *TINY) == 0
-    told = capsys.readouterr().out
-    assert "300 respondents, in 3 shards" in " ".join(told.split())
+    printed = capsys.readouterr().out
+    assert "300 respondents, in 3 shards" in " ".join(printed.split())
     manifest = json.loads((out / "manifest.json").read_text())
     mask = pl.read_parquet(survey / "skip.parquet")
     assert manifest["counts"]["skipped"] == sum(mask.sum().row(0))
@@ -49,20 +49,20 @@ def test_the_command_writes_shards_and_says_so(survey, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "printed"),
     [
         (["--codebook", "book.xml"], "--codebook cannot be combined with shards"),
         (["--model", "model", "--rules", "rules.toml"], "--rules cannot be combined with --model"),
     ],
 )
-def test_options_that_do_not_go_together(survey, tmp_path, capsys, options, told):
+def test_options_that_do_not_go_together(survey, tmp_path, capsys, options, printed):
     (tmp_path / "model").mkdir()
     for name in ("book.xml", "rules.toml", "model/model.json", "model/model.safetensors"):
         (tmp_path / name).write_text("")
     placed = [tmp_path / o if not o.startswith("--") else o for o in options]
     data = survey / "survey.parquet"
     assert run("impute", data, "-o", tmp_path / "out", "--shard-rows", 100, *placed) == 2
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert printed in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

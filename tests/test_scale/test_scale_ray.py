@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from tabsoda._internal.parallel import WorkerLost, run_tasks
 from tabsoda.datasets import make_survey
 from tabsoda.imputer import TabSODAImputer
 from tabsoda.scale import impute_shards
@@ -49,3 +50,34 @@ def test_two_nodes_give_what_one_process_gives(cluster, tmp_path):
         )
         assert remote[".id"].to_list() == list(range(1, 351))
         assert_frame_equal(remote, local, check_exact=True)
+
+
+def test_a_task_whose_worker_dies_is_repeated_and_one_that_always_dies_is_named(cluster, tmp_path):
+    mark = str(tmp_path / "mark")
+
+    # Nested, so that workers receive the functions themselves and need not find this file.
+    def square(mark, number):
+        import os
+        from pathlib import Path
+
+        path = Path(f"{mark}-{number}")
+        is_first = not path.exists()
+        path.touch()
+        if number == 2 or (number == 1 and is_first):
+            os.kill(os.getpid(), 9)
+        return number * number
+
+    found = dict(run_tasks(square, [(mark, number) for number in range(4)], "ray", 2))
+    lost = found.pop(2)
+    assert found == {0: 0, 1: 1, 3: 9}
+    assert isinstance(lost, WorkerLost)
+    assert "died" in str(lost)
+
+
+def test_an_error_of_a_worker_is_one_plain_line(cluster):
+    def fails(number):
+        raise RuntimeError("the disk is on fire")
+
+    ((_, lost),) = run_tasks(fails, [(1,)], "ray")
+    assert isinstance(lost, WorkerLost)
+    assert str(lost) == "RuntimeError: the disk is on fire"

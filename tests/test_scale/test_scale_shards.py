@@ -158,7 +158,7 @@ def test_hashes_tell_nulls_texts_and_numbers_apart():
     assert raw_hashes(frame, 0)[1:3].tolist() == raw_hashes(frame[1:3], 0).tolist()
 
 
-def test_fits_on_a_sample_and_goes_on_after_the_last_finished_shard(place, tmp_path, monkeypatch):
+def test_fits_on_a_sample_and_resumes_after_the_last_finished_shard(place, tmp_path, monkeypatch):
     from tabsoda.scale import shard_task
 
     new = TabSODAImputer(quality="tiny", description=place / "survey.toml", device="cpu")
@@ -204,7 +204,7 @@ def test_fits_on_a_sample_and_goes_on_after_the_last_finished_shard(place, tmp_p
     assert not before.equals(read(tmp_path / "out", "imputations/001"))
 
 
-def test_bad_input_is_told_before_any_work(place, tmp_path):
+def test_bad_input_is_refused_before_any_work(place, tmp_path):
     data = place / "survey.parquet"
     with pytest.raises(InputError, match=r"cannot be read in shards"):
         impute_shards(tmp_path / "survey.csv", None, tmp_path / "out")
@@ -237,9 +237,9 @@ def test_a_value_that_a_later_shard_alone_holds_is_named(place, imputer, tmp_pat
         pl.when(pl.int_range(pl.len()) == 450).then(99).otherwise(pl.col(name)).alias(name)
     )
     wrong.write_parquet(tmp_path / "wrong.parquet")
-    with pytest.raises(InputError, match="'99'") as told:
+    with pytest.raises(InputError, match="'99'") as raised:
         impute_shards(tmp_path / "wrong.parquet", imputer, tmp_path / "out", shard_rows=137)
-    assert name in str(told.value)
+    assert name in str(raised.value)
     manifest = impute_shards(
         tmp_path / "wrong.parquet",
         imputer,
@@ -300,7 +300,7 @@ def test_a_result_beyond_memory_is_refused_before_it_is_read(sharded, monkeypatc
         load_result(sharded[0])
 
 
-def test_a_full_disk_is_told_and_the_same_call_goes_on(place, sharded):
+def test_a_full_disk_is_an_error_and_the_same_call_resumes(place, sharded):
     import resource
 
     folder = place / "full"
@@ -333,7 +333,7 @@ def test_a_full_disk_is_told_and_the_same_call_goes_on(place, sharded):
         {"outputs_sha256": {"record/record.json": 3}},
     ],
 )
-def test_a_manifest_that_was_tampered_with_is_told(tmp_path, content):
+def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, content):
     manifest = {"format": "shards 2", **content}
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot be read|is incomplete"):

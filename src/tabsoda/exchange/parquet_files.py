@@ -23,12 +23,17 @@ if TYPE_CHECKING:
 _NAMES = NameRule("Parquet", 1_000_000, first=r"\s\S", others=r"\s\S", ignores_case=False)
 
 
+def portable(result: Imputations, events: EventLog) -> PortableSurvey:
+    """Return the survey with its own names, except those of the index."""
+    return PortableSurvey.of(result, _NAMES, events, INDEX, keeps_texts=True)
+
+
 def write(result: Imputations, folder: Path, events: EventLog) -> None:
     """Write imputations.parquet and reasons.parquet, with the same rows.
 
     The metadata ``tabsoda.survey`` is the description as JSON, in the form of schema.json.
     """
-    survey = PortableSurvey.of(result, _NAMES, events, INDEX, keeps_texts=True)
+    survey = portable(result, events)
     numbers = range(len(result) + 1)
     names = {question.column.name: question.name for question in survey.questions} | survey.others
     entries = [

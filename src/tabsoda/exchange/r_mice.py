@@ -55,9 +55,14 @@ imputations <- as.mids(long, where = where)
 """
 
 
+def portable(result: Imputations, events: EventLog) -> PortableSurvey:
+    """Return the survey with names that R accepts."""
+    return PortableSurvey.of(result, _NAMES, events, (".imp", ".id"), keeps_texts=True)
+
+
 def write(result: Imputations, folder: Path, events: EventLog) -> None:
     """Write long.csv, where.csv, levels.csv, reasons.csv, variables.csv and read.R."""
-    survey = PortableSurvey.of(result, _NAMES, events, (".imp", ".id"), keeps_texts=True)
+    survey = portable(result, events)
     numbers = range(len(result) + 1)
     tables = {
         # The same texts as in levels.csv.

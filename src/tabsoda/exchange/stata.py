@@ -10,6 +10,7 @@ from __future__ import annotations
 import string
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,12 @@ from numpy.typing import NDArray
 from tabsoda._internal.files import write_text
 from tabsoda.events import EventLog
 from tabsoda.exchange.names import NameRule
-from tabsoda.exchange.portable import REASON_LABELS, PortableColumn, PortableSurvey
+from tabsoda.exchange.portable import (
+    REASON_LABELS,
+    PortableColumn,
+    PortableSurvey,
+    require_survey,
+)
 from tabsoda.exchange.written import check_written
 from tabsoda.schema.column import Column, Reason
 from tabsoda.states.cell_states import REASONS, reason_code
@@ -34,8 +40,7 @@ _RESERVED = (
 )
 _NAMES = NameRule(
     "Stata",
-    # Stata allows 32, but a set of labels is named after its variable and may have only 31.
-    31,
+    32,
     frozenset([*_RESERVED.split(), *(f"str{length}" for length in range(1, 2046))]),
     ignores_case=False,
 )
@@ -46,9 +51,14 @@ _VERSION = 14
 _LETTERS = {Reason.SKIP: "a", Reason.REFUSED: "r", Reason.DONT_KNOW: "d", Reason.OTHER: "o"}
 
 
+def portable(result: Imputations, events: EventLog) -> PortableSurvey:
+    """Return the survey with names that Stata accepts and numbers for all levels."""
+    return PortableSurvey.of(result, _names(result), events, (*_MI, "tabsoda_m", "tabsoda_id"))
+
+
 def write(result: Imputations, folder: Path, events: EventLog) -> None:
     """Write imputations.dta, reasons.dta and imputations.do."""
-    survey = PortableSurvey.of(result, _NAMES, events, (*_MI, "tabsoda_m", "tabsoda_id"))
+    survey = portable(result, events)
     numbers = range(len(result) + 1)
     columns: dict[str, pl.Series] = dict(_index(survey))
     labels: dict[str, dict[Any, str]] = {
@@ -85,6 +95,12 @@ def write(result: Imputations, folder: Path, events: EventLog) -> None:
     check_written(folder / "imputations.dta", survey.n_rows * len(numbers))
     _write_reasons(survey, folder / "reasons.dta")
     write_text(folder / "imputations.do", _do_file(survey))
+
+
+def _names(result: Imputations) -> NameRule:
+    """Return the rule for names; pyreadstat names sets of labels after variable and position."""
+    n_columns = len(require_survey(result).frame.columns) + len(_MI)
+    return replace(_NAMES, longest=_NAMES.longest - len(str(n_columns - 1)))
 
 
 def _index(survey: PortableSurvey) -> list[tuple[str, pl.Series]]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda._internal.randomness import stream_key
+from tabsoda._internal.randomness import keyed_uniforms, stream_key
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.edits.record import EditRecord
-from tabsoda.edits.repair import Redraw, Repaired, Repairer, same_groups
+from tabsoda.edits.repair import Redraw, Repaired, Repairer, Scores, same_groups
 from tabsoda.engines import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
@@ -23,6 +24,8 @@ from tabsoda.table import CodedTable
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+# Levels with a smaller probability are equally improbable.
+_SMALLEST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +76,16 @@ class EditedDraws:
         """Repair one table: draw ``number``, or the mean (-1) or median (0) estimate."""
         routes = {} if self.rules is None else gate_routes(self.rules, self.table)
         groups = {position: one.of_values for position, one in routes.items()}
-        repairer = Repairer(self.edits, imputed, frozenset(routes), same_groups(groups))
+        scores = self._scores(imputed, number)
+        repairer = Repairer(self.edits, imputed, frozenset(routes), same_groups(groups), scores)
         found = repairer.repair(values, self._redraw(imputed, number) if number > 0 else None)
         left = np.flatnonzero(found.after.any(axis=1))
         if self.rules is None or not left.size:
             return found
         implicated = repairer.implicated(found.after[left], found.values[left], left)
         left = left[implicated[:, sorted(routes)].any(axis=1)]
-        free = Rerouter(self.table, self.rules, Repairer(self.edits, imputed), tuple(routes))
+        unbound = Repairer(self.edits, imputed, scores=scores)
+        free = Rerouter(self.table, self.rules, unbound, tuple(routes))
         rerouted = free.reroute(found.values, left, self._fill(number)) if left.size else left
         found.after[rerouted] = False
         return found
@@ -164,16 +169,49 @@ class EditedDraws:
         def redraw(
             rows: NDArray[np.int64], values: Values, open_cells: Mask, attempt: int
         ) -> Values:
-            skipped = self.table.states.skipped[rows] | (imputed[rows] & np.isnan(values))
-            answered = ~np.isnan(values) & ~open_cells
-            part = CellStates.from_masks(
-                answered, skipped & ~open_cells, self.table.names, self.table.states.reasons[rows]
-            )
-            again = CodedTable(self.table.columns, np.where(answered, values, np.nan), part)
+            again = self._reopened(rows, values, imputed[rows], open_cells)
             keys = self.keys[rows] ^ np.int64(stream_key(0, "edit attempt", attempt))
             return self.engine.draw(again, number, keys)
 
         return redraw
+
+    def _scores(self, imputed: Mask, number: int) -> Scores:
+        """Return a function that scores the levels of nominal cells for each respondent.
+
+        The level with the best score is the most probable one in point estimates; in draws, scores
+        have Gumbel noise, so that the best of any set of levels is drawn with its probability.
+        """
+
+        def scores(
+            rows: NDArray[np.int64], values: Values, open_cells: Mask
+        ) -> Mapping[int, Values]:
+            again = self._reopened(rows, values, imputed[rows], open_cells)
+            found = {}
+            for place, odds in self.engine.level_probabilities(again, self.keys[rows]).items():
+                found[place] = np.log(np.maximum(odds, _SMALLEST))
+                if number > 0:
+                    found[place] += self._gumbel(rows, number, place, odds.shape[1])
+            return found
+
+        return scores
+
+    def _gumbel(self, rows: NDArray[np.int64], number: int, place: int, n_levels: int) -> Values:
+        noise = [
+            keyed_uniforms(self.keys[rows], self.engine.seed, "edited level", number, place, level)
+            for level in range(n_levels)
+        ]
+        return -np.log(-np.log(np.column_stack(noise)))
+
+    def _reopened(
+        self, rows: NDArray[np.int64], values: Values, imputed: Mask, open_cells: Mask
+    ) -> CodedTable:
+        """Return rows of a completed table in which some cells are missing again."""
+        skipped = self.table.states.skipped[rows] | (imputed & np.isnan(values))
+        answered = ~np.isnan(values) & ~open_cells
+        part = CellStates.from_masks(
+            answered, skipped & ~open_cells, self.table.names, self.table.states.reasons[rows]
+        )
+        return CodedTable(self.table.columns, np.where(answered, values, np.nan), part)
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from tabsoda._internal.files import file_hash, write_json
 from tabsoda.edits.column_facts import ColumnFacts
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.engine.interactions import Interactions, term_texts
-from tabsoda.engines import Engine, load_engine
+from tabsoda.engines import Engine
 from tabsoda.errors import InputError
 from tabsoda.imputer.design_predictors import DesignPredictors
 from tabsoda.model_folder import TENSORS, TEXT
@@ -21,7 +21,6 @@ from tabsoda.paper.settings import PaperSettings
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 from tabsoda.skips.review_policy import unreviewed
-from tabsoda.survey import InputFile
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer
@@ -31,23 +30,6 @@ _ROUTES, _EDITS = "routes.safetensors", "edits.json"
 
 # Files that a model may or may not have.
 _OPTIONAL = (_SCHEMA, _RULES, _ROUTES, _EDITS)
-
-
-def save_imputer(imputer: TabSODAImputer, folder: Path) -> None:
-    """Write a fitted imputer to a folder of safetensors and JSON."""
-    imputer.engine_.save(folder)
-    ImputerState.of(imputer).save(folder)
-
-
-def load_fit(folder: Path, device: str) -> tuple[Engine, ImputerState]:
-    """Read an imputer that :func:`save_imputer` wrote."""
-    return load_engine(folder, device), ImputerState.load(folder)
-
-
-def model_files(folder: Path) -> dict[str, InputFile]:
-    """Return the files that identify a saved model, for a manifest."""
-    names = {"model": "model.json", "model_tensors": "model.safetensors"}
-    return {what: InputFile.of(folder / name) for what, name in names.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +184,7 @@ class ImputerState:
             )
         except InputError:
             raise
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"The model file '{folder / _TEXT}' cannot be read",
                 found=f"{type(error).__name__}: {error}",

@@ -23,6 +23,7 @@ from tabsoda.engines import (
     AnySettings,
     Engine,
     fit_engine,
+    load_engine,
     settings_for,
     with_interactions,
 )
@@ -30,7 +31,7 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputer.design_predictors import DesignPredictors, without_design
 from tabsoda.imputer.edited_draws import EditedDraws
-from tabsoda.imputer.files import ImputerState, load_fit, model_files, save_imputer
+from tabsoda.imputer.files import ImputerState
 from tabsoda.imputer.input import read_input, unmasked
 from tabsoda.imputer.parameters import (
     check_parameters,
@@ -41,6 +42,7 @@ from tabsoda.imputer.parameters import (
 )
 from tabsoda.imputer.run_identity import run_record
 from tabsoda.imputer.sklearn_interface import SklearnImputer
+from tabsoda.model_folder import TENSORS, TEXT
 from tabsoda.progress import Progress
 from tabsoda.results.imputations import Imputations
 from tabsoda.routing.policy import Gates, check_policy
@@ -51,7 +53,7 @@ from tabsoda.skips.review_policy import (
     FROM_MODEL,
     apply_rules,
 )
-from tabsoda.survey import Survey
+from tabsoda.survey import InputFile, Survey
 
 
 class TabSODAImputer(SklearnImputer):
@@ -434,7 +436,8 @@ class TabSODAImputer(SklearnImputer):
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder of safetensors and JSON."""
         check_is_fitted(self)
-        save_imputer(self, Path(folder))
+        self.engine_.save(Path(folder))
+        ImputerState.of(self).save(Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> TabSODAImputer:
@@ -442,10 +445,13 @@ class TabSODAImputer(SklearnImputer):
 
         Its parameters are set such that a new fit gives the same model.
         """
-        engine, state = load_fit(Path(folder), device)
+        place = Path(folder)
+        engine, state = load_engine(place, device), ImputerState.load(place)
         imputer = cls(**state.parameters(engine), device=device)
         imputer._take_fit(engine, state)
-        imputer.files_, imputer._rules_from_model = model_files(Path(folder)), True
+        files = {"model": TEXT, "model_tensors": TENSORS}
+        imputer.files_ = {what: InputFile.of(place / name) for what, name in files.items()}
+        imputer._rules_from_model = True
         return imputer
 
     def resume(self, folder: str | Path) -> TabSODAImputer:
@@ -457,7 +463,7 @@ class TabSODAImputer(SklearnImputer):
             As :meth:`save` wrote it.
         """
         given = check_parameters(self)
-        self._take_fit(*load_fit(Path(folder), self.device))
+        self._take_fit(load_engine(Path(folder), self.device), ImputerState.load(Path(folder)))
         self.files_, self._rules_from_model = given.files, False
         return self
 

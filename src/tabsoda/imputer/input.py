@@ -106,11 +106,10 @@ def _array_frame(X: Any) -> Any:
 
 def _masked(survey: Survey, skip_mask: Any) -> Survey:
     from tabsoda.reading.skip_masks import load_mask
-    from tabsoda.states.sources import add_mask
 
     table = survey.table
     mask = load_mask(skip_mask, table.names, table.shape[0])
-    survey = survey.with_states(add_mask(table.states, mask))
+    survey = survey.with_states(table.states.with_skips(table.states.skipped | mask))
     if isinstance(skip_mask, str | Path):
         return replace(survey, files=survey.files | {"skip_mask": InputFile.of(skip_mask)})
     return survey

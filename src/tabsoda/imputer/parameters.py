@@ -64,7 +64,8 @@ def check_mining(imputer: TabSODAImputer) -> None:
                 found=f"{name}={getattr(imputer, name)!r} with skips={imputer.skips!r}",
                 next_step=f"Add skips='mine', or leave out {name}",
             )
-    SkipMiner(MinerSettings.preset(imputer.miner or _MINER), screen=imputer.screen or _SCREEN)
+    if imputer.skips == "mine":
+        SkipMiner(MinerSettings.preset(imputer.miner or _MINER), screen=imputer.screen or _SCREEN)
 
 
 def mined_survey(

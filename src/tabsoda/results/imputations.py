@@ -253,12 +253,6 @@ class Imputations:
 
         return save_result(self, folder, report=report, force=force)
 
-    def as_read(self) -> Imputations:
-        """Return the same result with its completed tables as polars frames."""
-        if self.original is None:
-            return self
-        return replace(self, original=None, events=EventLog([*self.events]))
-
     def report(
         self,
         path: str | Path,

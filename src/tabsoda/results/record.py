@@ -6,6 +6,7 @@ Input: a result. Output: a folder of Parquet, TOML and JSON, from which the same
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ def write_record(result: Imputations, folder: Path) -> None:
     """
     for name, table in record_tables(result).items():
         write_parquet(folder / f"{name}.parquet", table)
-    survey = _required(result)
+    survey = _survey_of(result)
     save_schema(survey.schema, folder / "survey.toml")
     write_json(
         folder / "record.json",
@@ -67,11 +68,11 @@ def record_tables(result: Imputations, first_row: int = 0) -> dict[str, pl.DataF
     """
     import polars as pl
 
-    survey, table = _required(result), result.table
+    survey, table = _survey_of(result), result.table
     tables = {
         "observed": survey.frame,
         "coded": pl.DataFrame(table.values, schema=list(table.names)),
-        "reasons": _reasons_frame(table.states),
+        "reasons": words_of(table.states.reasons, _REASON_NAMES, table.names),
         "cells": _cells_frame(result.cells, first_row),
     }
     if survey.tags:
@@ -92,11 +93,13 @@ def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
     """
     content = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     schema = load_schema(folder / "survey.toml")
-    letters = _read(folder, "letters")
-    tags = {} if letters is None else _read_tags(letters)
+    tags: dict[str, NDArray[np.object_]] = {}
+    if (folder / "letters").exists() or (folder / "letters.parquet").exists():
+        letters = _read(folder, "letters")
+        tags = {column.name: np.array(column.to_list(), dtype=object) for column in letters}
     names = tuple(content["questions"])
     frame, reasons, coded, cells = (
-        _required_table(folder, name) for name in ("observed", "reasons", "coded", "cells")
+        _read(folder, name) for name in ("observed", "reasons", "coded", "cells")
     )
     values = coded.select(names).to_numpy().copy()
     table = CodedTable(
@@ -119,40 +122,43 @@ def read_record(folder: Path, run: RunRecord | None = None) -> Imputations:
     return result
 
 
-def _required(result: Imputations) -> Survey:
+def _survey_of(result: Imputations) -> Survey:
     if result.survey is None:
         raise TypeError("only a result that came from a survey can be recorded")
     return result.survey
 
 
-def _read(folder: Path, name: str) -> pl.DataFrame | None:
-    """Read a table from a file or a folder of files; None if neither exists."""
+def _read(folder: Path, name: str) -> pl.DataFrame:
+    """Read a table from a file or a folder of files."""
     import polars as pl
 
     if (folder / name).is_dir():
         return pl.concat(pl.read_parquet(path) for path in sorted((folder / name).iterdir()))
-    path = folder / f"{name}.parquet"
-    return pl.read_parquet(path) if path.exists() else None
+    return pl.read_parquet(folder / f"{name}.parquet")
 
 
-def _required_table(folder: Path, name: str) -> pl.DataFrame:
-    table = _read(folder, name)
-    if table is None:
-        raise FileNotFoundError(f"no {name}.parquet")
-    return table
+def words_of(codes: NDArray[np.uint8], words: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
+    """Return a table of words, given their positions in a list.
 
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n_rows, n_columns)
+    words : sequence of str
+    names : sequence of str
+        Of the columns.
 
-def _reasons_frame(states: CellStates) -> pl.DataFrame:
+    Examples
+    --------
+    >>> words_of(np.array([[1], [0]], dtype=np.uint8), ("no", "yes"), ["q"])["q"].to_list()
+    ['yes', 'no']
+    """
     import polars as pl
 
-    kinds = pl.Enum(_REASON_NAMES)
-    codes = list(range(len(_REASON_NAMES)))
+    kinds, listed = pl.Enum(words), list(range(len(words)))
     return pl.DataFrame(
         {
-            name: pl.Series(states.reasons[:, position]).replace_strict(
-                codes, list(_REASON_NAMES), return_dtype=kinds
-            )
-            for position, name in enumerate(states.names)
+            name: pl.Series(column).replace_strict(listed, list(words), return_dtype=kinds)
+            for name, column in zip(names, codes.T, strict=True)
         }
     )
 
@@ -167,7 +173,7 @@ def _states(frame: pl.DataFrame, names: tuple[str, ...]) -> CellStates:
             for name in names
         ]
     )
-    return CellStates.from_masks(reasons == 0, reasons == code_of["skip"], names, reasons)
+    return CellStates.from_reasons(reasons, names)
 
 
 def _cells_frame(cells: ImputedCells, first_row: int) -> pl.DataFrame:
@@ -192,7 +198,3 @@ def _cells(frame: pl.DataFrame) -> ImputedCells:
         frame[name].to_numpy().copy() for name in ("row", "column", "mode", "median")
     )
     return ImputedCells(rows, positions, draws, mode, median)
-
-
-def _read_tags(frame: pl.DataFrame) -> dict[str, NDArray[np.object_]]:
-    return {series.name: np.array(series.to_list(), dtype=object) for series in frame}

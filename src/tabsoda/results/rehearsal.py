@@ -16,10 +16,9 @@ from tabsoda.imputed_cells import ImputedCells
 from tabsoda.results.imputations import Imputations
 from tabsoda.results.record import read_record
 from tabsoda.results.result_folder import RECORD
-from tabsoda.results.result_tables import write_tables
 from tabsoda.results.run_folder import WRITING, release_folder
+from tabsoda.results.saving import write_tables
 from tabsoda.survey import Survey
-from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
     from tabsoda.skips.rule_set import RuleSet
@@ -82,13 +81,7 @@ def trial_result(survey: Survey, settings: dict[str, Any] | None = None) -> Impu
     survey : Survey
     settings : dict, optional
     """
-    events = EventLog([*survey.events])
-    return Imputations(
-        survey.table, _trial_cells(survey.table), survey, None, settings or {}, events=events
-    )
-
-
-def _trial_cells(table: CodedTable) -> ImputedCells:
+    table = survey.table
     answered = table.states.answered
     rows, positions = np.nonzero(table.states.missing & answered.any(axis=0))
     values, means = np.empty(rows.size), np.empty(rows.size)
@@ -102,7 +95,9 @@ def _trial_cells(table: CodedTable) -> ImputedCells:
     point = np.where(categorical[positions], values, means)
     draw: NDArray[np.float64] = values.copy()
     draw[::_SKIPPED_ONE_IN] = np.nan
-    return ImputedCells(rows, positions, draw[None, :], point, values)
+    trial = ImputedCells(rows, positions, draw[None, :], point, values)
+    events = EventLog([*survey.events])
+    return Imputations(table, trial, survey, None, settings or {}, events=events)
 
 
 def _needed_bytes(trial: Path, n_cells: int, n_draws: int) -> int:

@@ -81,7 +81,7 @@ def load_manifest(folder: str | Path) -> dict[str, Any]:
         raise _not_finished(folder)
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"The manifest '{path}' cannot be read", found=str(error), next_step="Impute again"
         ) from error

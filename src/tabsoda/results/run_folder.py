@@ -44,10 +44,11 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
             f"The folder '{folder}' contains the input data",
             next_step="Choose a separate folder for the result",
         )
+    _refuse_links(folder)
     if force:
-        _refuse_strangers(folder)
+        _refuse_other_files(folder)
         return
-    if not folder.exists() or not any(folder.iterdir()):
+    if not folder.exists() or not _contents(folder):
         return
     if (folder / "manifest.json").exists():
         raise OutputExistsError(
@@ -69,7 +70,19 @@ def check_folder(folder: Path, inputs: list[Path], run: dict[str, Any], *, force
         )
 
 
-def _refuse_strangers(folder: Path) -> None:
+def _refuse_links(folder: Path) -> None:
+    """Raise if a part of the result is a link: it would be written to another place."""
+    for name in (CHECKPOINT, WRITING, *RESULTS):
+        if (folder / name).is_symlink():
+            raise InputError(
+                f"'{name}' in the folder '{folder}' is a symbolic link",
+                found=f"a link to '{os.readlink(folder / name)}'",
+                expected="files and folders of a result, which are written nowhere else",
+                next_step="Remove the link, or choose another folder",
+            )
+
+
+def _refuse_other_files(folder: Path) -> None:
     """Raise if a result would overwrite files that no run has written."""
     # Files that an unfinished run has moved into place are not listed yet.
     if not folder.is_dir() or _unfinished(folder) is not None:
@@ -77,11 +90,11 @@ def _refuse_strangers(folder: Path) -> None:
     written = _written(folder)
     there = (path for name in RESULTS for path in [folder / name, *(folder / name).rglob("*")])
     names = [path.relative_to(folder).as_posix() for path in there if path.is_file()]
-    strangers = [name for name in names if name not in written]
-    if strangers:
+    others = [name for name in names if name not in written]
+    if others:
         raise OutputExistsError(
             f"The result would overwrite files in '{folder}' that tabsoda impute did not write",
-            found=", ".join(strangers[:3]),
+            found=", ".join(others[:3]),
             next_step="Choose another folder, or move these files away",
         )
 
@@ -91,7 +104,7 @@ def _written(folder: Path) -> set[str]:
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return {*manifest["outputs_sha256"], *BESIDE}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return set()
 
 
@@ -120,6 +133,17 @@ def release_folder(folder: Path) -> None:
             folder.rmdir()
 
 
+def _contents(folder: Path) -> list[Path]:
+    """Return what a folder contains, without the remains of a run that ended before its claim."""
+    found = list(folder.iterdir())
+    checkpoint = folder / CHECKPOINT
+    if checkpoint not in found or checkpoint.is_symlink() or not checkpoint.is_dir():
+        return found
+    if all(path.name.startswith(f".{_RUN}.") for path in checkpoint.iterdir()):
+        found.remove(checkpoint)
+    return found
+
+
 def _check_writable(folder: Path) -> None:
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
@@ -135,7 +159,7 @@ def _unfinished(folder: Path) -> dict[str, Any] | None:
     """Return the identity of the run whose unfinished work is in the folder; None if none."""
     try:
         content = json.loads((folder / CHECKPOINT / _RUN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None
 

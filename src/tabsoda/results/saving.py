@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda._internal.files import file_hash, write_json
+from tabsoda._internal.files import file_hash, make_private, write_json, write_parquet
 from tabsoda._internal.folder_lock import hold_folder
 from tabsoda._internal.write_errors import writing_to
 from tabsoda.errors import InputError
+from tabsoda.events import EventLog
 from tabsoda.results.manifest import result_manifest
-from tabsoda.results.result_tables import write_tables
+from tabsoda.results.record import words_of, write_record
+from tabsoda.results.result_folder import RECORD
 from tabsoda.results.run_folder import BESIDE, CHECKPOINT, WRITING, check_folder
 
 if TYPE_CHECKING:
     from tabsoda.results.imputations import Imputations
+
+# Words of the codes in states.parquet.
+STATE_NAMES = ("answered", "missing", "skipped")
 
 
 def save_result(
@@ -42,6 +48,28 @@ def save_result(
     return manifest
 
 
+def write_tables(result: Imputations, folder: Path) -> None:
+    """Write all tables of a result, its record and its settings to a new folder.
+
+    Parameters
+    ----------
+    result : Imputations
+        The result of a survey.
+    folder : Path
+        Must not exist.
+    """
+    states = result.table.states
+    make_private(folder / "imputations")
+    write_parquet(folder / "point.parquet", result.point("mode"))
+    write_parquet(folder / "point_median.parquet", result.point("median"))
+    for number in range(1, len(result) + 1):
+        write_parquet(folder / "imputations" / f"{number:03d}.parquet", result.complete(number))
+    write_parquet(folder / "states.parquet", words_of(states.states, STATE_NAMES, states.names))
+    make_private(folder / RECORD)
+    write_record(result, folder / RECORD)
+    write_json(folder / "settings.json", result.settings)
+
+
 def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
     """Write to a temporary folder, then move into place, manifest last; return the manifest.
 
@@ -58,7 +86,11 @@ def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
     shutil.rmtree(work, ignore_errors=True)
     try:
         with writing_to(folder):
-            write_tables(result.as_read(), work)
+            written = result
+            if result.original is not None:
+                # Completed tables are written as polars frames, whatever the input was.
+                written = replace(result, original=None, events=EventLog([*result.events]))
+            write_tables(written, work)
             if result.run is not None and result.run.imputer is not None:
                 result.run.imputer.save(work / "model")
             hashes = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -12,14 +10,12 @@ from tabsoda._internal.randomness import stream_key
 from tabsoda.torch_runtime.keyed_noise import keyed_uniforms
 
 Values = NDArray[np.float64]
-# choose(probabilities, position, rows) -> choices; of shape (n, n_choices), (), (n,) and (n,).
-Choose = Callable[[Values, int, NDArray[np.int64]], NDArray[np.int64]]
 
 
-def by_noise(
+def choosing_noise(
     seed: int, number: int, keys: NDArray[np.int64], n_columns: int, use: str = "route"
-) -> Choose:
-    """Return a random choice that is the same for the same seed, draw, row and column.
+) -> Values:
+    """Return uniform numbers, shape (n_rows, n_columns); the same for the same seed, draw and row.
 
     Parameters
     ----------
@@ -33,20 +29,29 @@ def by_noise(
         Purpose; each purpose has its own random numbers.
     """
     key = stream_key(seed, use, number)
-    uniforms = keyed_uniforms(key, torch.from_numpy(keys), n_columns).numpy()
-
-    def choose(probabilities: Values, position: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        below = np.cumsum(probabilities, axis=1)[:, :-1]
-        chosen = (uniforms[rows, position][:, None] >= below).sum(axis=1)
-        # Rounding may leave the sum below 1; impossible choices are never taken.
-        possible = probabilities[np.arange(rows.size), chosen] > 0
-        return np.where(possible, chosen, probabilities.argmax(axis=1))
-
-    return choose
+    return keyed_uniforms(key, torch.from_numpy(keys), n_columns).numpy()
 
 
-def most_probable(
-    probabilities: Values, position: int, rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Choose the most probable option."""
-    return np.asarray(probabilities.argmax(axis=1))
+def choose(probabilities: Values, uniforms: Values | None) -> NDArray[np.int64]:
+    """Choose an option for each row; without random numbers the most probable one.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n, n_options)
+    uniforms : ndarray of float64, shape (n,), or None
+
+    Examples
+    --------
+    >>> choose(np.array([[0.2, 0.0, 0.8], [0.2, 0.0, 0.8]]), np.array([0.1, 0.3])).tolist()
+    [0, 2]
+    >>> choose(np.array([[0.2, 0.8]]), None).tolist()
+    [1]
+    """
+    likeliest = probabilities.argmax(axis=1)
+    if uniforms is None:
+        return likeliest
+    below = np.cumsum(probabilities, axis=1)[:, :-1]
+    chosen = (uniforms[:, None] >= below).sum(axis=1)
+    # Rounding may leave the sum below 1; impossible options are never chosen.
+    possible = probabilities[np.arange(chosen.size), chosen] > 0
+    return np.where(possible, chosen, likeliest)

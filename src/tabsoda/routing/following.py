@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +14,17 @@ from tabsoda.engines import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.progress import Progress
-from tabsoda.routing.choosing import Choose, by_noise, most_probable
+from tabsoda.routing.choosing import choose, choosing_noise
 from tabsoda.routing.gate_draws import RouteSampler, SampledRoutes
-from tabsoda.routing.reasons import ReasonRouting
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import sorted_descendants
 from tabsoda.routing.unimputable import find_imputable
-from tabsoda.routing.unresolved import Unresolved, find_unresolved
-from tabsoda.skips.forward import ASKED_REASONS
+from tabsoda.routing.unresolved import find_unresolved
 from tabsoda.skips.rule_set import RuleSet
-from tabsoda.states.cell_states import reason_code
 from tabsoda.table import CodedTable
 
 Values = NDArray[np.float64]
-# Names listed in one event; the record contains all.
-_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +66,9 @@ class GateFollowingImputer:
         progress : callable, optional
         events : EventLog, optional
         keys : ndarray of int64, shape (n_rows,), optional
-            As in :meth:`tabsoda.paper.engine.PaperEngine.draw`.
+            As in :meth:`tabsoda.engines.Engine.draw`.
         keep : Keep
-            As in :meth:`tabsoda.paper.engine.PaperEngine.impute`.
+            As in :meth:`tabsoda.engines.Engine.impute`.
         """
         if keys is None:
             keys = row_keys(table.values, table.states.states)
@@ -99,8 +95,7 @@ class GateFollowingImputer:
         wanted = imputable.filled[others[plain.rows], plain.positions]
         found = np.vstack([plain.mode, plain.median, plain.draws])
         estimates[:, ~in_concerned] = found[:, wanted]
-        counts: Counter[tuple[str, str]] = Counter()
-        skipped = [0] * (n_draws + 1)
+        skipped, counts = [0] * (n_draws + 1), Counter[tuple[str, str]]()
         if concerned.size:
             sampler = RouteSampler(
                 table.rows(concerned),
@@ -110,18 +105,10 @@ class GateFollowingImputer:
                 imputable.filled[concerned],
             )
             part = _Concerned(self.engine, sampler, keys[concerned], keep)
-            part_progress = _part(progress, share, 1.0)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
-            mode, median, sampled = part.point()
-            skipped[0] = part.n_skipped(sampled)
-            estimates[0, in_concerned], estimates[1, in_concerned] = mode[where], median[where]
-            for number in range(1, n_draws + 1):
-                if part_progress is not None:
-                    part_progress(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
-                drawn, sampled = part.draw(number)
-                estimates[number + 1, in_concerned] = drawn[where]
-                skipped[number] = part.n_skipped(sampled)
-                counts.update(sampled.counts)
+            estimates[:, in_concerned], skipped, counts = part.impute(
+                where, n_draws, _part(progress, share, 1.0)
+            )
         cells = ImputedCells(rows, positions, estimates[2:], estimates[0], estimates[1])
         record = RoutingRecord(
             "follow",
@@ -134,8 +121,10 @@ class GateFollowingImputer:
             dict(imputable.left),
         )
         if events is not None:
-            log_routing(record, events)
-            log_refusals(table, self.rules, unresolved, self.models.reasons, events)
+            record.log(events)
+            informative = unresolved.contested | (unresolved.undecided & table.states.skipped)
+            below = sorted_descendants(self.rules, table)
+            self.models.reasons.log(table, below, unresolved.gates, informative, events)
         return cells, record
 
 
@@ -157,38 +146,61 @@ class _Concerned:
     keys: NDArray[np.int64]
     keep: Keep
 
-    def n_skipped(self, sampled: SampledRoutes) -> int:
-        """Count the cells that were missing and are skipped now."""
-        now = sampled.table.states.skipped & self.sampler.table.states.missing
-        return int(now.sum())
+    def impute(
+        self,
+        where: tuple[NDArray[np.int64], NDArray[np.int64]],
+        n_draws: int,
+        progress: Progress | None,
+    ) -> tuple[Values, list[int], Counter[tuple[str, str]]]:
+        """Estimate some missing cells under the most probable routes, and draw them.
 
-    def draw(self, number: int) -> tuple[Values, SampledRoutes]:
-        """Draw every missing cell once; NaN at skips and in cells that were not missing."""
-        sampled = self.sampler.sample(self._by_noise(number))
-        missing = self.sampler.table.states.missing
-        values = np.full(missing.shape, np.nan)
-        name = f"routed draw {number}"
-        values[missing] = self.keep(name, lambda: self._drawn(sampled, number)[missing])
-        return values, sampled
+        Parameters
+        ----------
+        where : pair of ndarray of int64, shape (n_cells,)
+            Rows and columns of the cells.
+        n_draws : int
+        progress : callable, optional
 
-    def point(self) -> tuple[Values, Values, SampledRoutes]:
-        """Estimate every missing cell under the most probable routes: mode, median, states."""
-        sampled = self.sampler.sample(most_probable)
+        Returns
+        -------
+        estimates : ndarray of float64, shape (n_draws + 2, n_cells)
+            Mode, median and draws; NaN at skips.
+        skipped : list of int
+            Missing cells that are skipped in the point estimate and in every draw.
+        counts : Counter
+            Of all draws; see :class:`~tabsoda.routing.record.RoutingRecord`.
+        """
         missing = self.sampler.table.states.missing
-        both = np.full((2, *missing.shape), np.nan)
-        both[:, missing] = self.keep("routed point", lambda: self._estimated(sampled)[:, missing])
-        return both[0], both[1], sampled
+        # Finished draws are stored as the values of all missing cells, in this order.
+        order = np.full(missing.shape, -1)
+        order[missing] = np.arange(missing.sum())
+        cells = order[where]
+        sampled = self.sampler.sample(None)
+        skipped, counts = [_n_skipped(sampled, missing)], Counter[tuple[str, str]]()
+        estimates = np.empty((n_draws + 2, cells.size))
+        points = self.keep("routed point", lambda: self._estimated(sampled)[:, missing])
+        estimates[:2] = points[:, cells]
+        for number in range(1, n_draws + 1):
+            if progress is not None:
+                progress(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
+            sampled = self.sampler.sample(self._noise(number))
+            drawn = self.keep(f"routed draw {number}", partial(self._drawn, sampled, number))
+            estimates[number + 1] = drawn[cells]
+            skipped.append(_n_skipped(sampled, missing))
+            counts.update(sampled.counts)
+        return estimates, skipped, counts
 
     def _drawn(self, sampled: SampledRoutes, number: int) -> Values:
+        """Draw the cells that were missing before routes were sampled, shape (n_missing,)."""
         values = self.engine.draw(sampled.table, number, self.keys)
-        off, levels = self._off_route(values, sampled, self._by_noise(number, "answer"))
+        off, levels = self._off_route(values, sampled, self._noise(number, "answer"))
         if off.any():
             rows = np.flatnonzero(off.any(axis=1))
             # All gates of the row are fixed; otherwise the second draw might leave another route.
             held = (sampled.routes >= 0) & ~sampled.table.states.skipped
             moved = _with_answers(sampled.table, np.where(off, levels, values), held).rows(rows)
             values[rows] = self.engine.draw(moved, number, self.keys[rows])
-        return values
+        return values[self.sampler.table.states.missing]
 
     def _estimated(self, sampled: SampledRoutes) -> Values:
         """Return mode and median of every cell, shape (2, n_rows, n_columns)."""
@@ -197,16 +209,16 @@ class _Concerned:
         for values in (cells.mode, cells.median):
             filled = sampled.table.values.copy()
             filled[cells.rows, cells.positions] = values
-            off, levels = self._off_route(filled, sampled, most_probable)
+            off, levels = self._off_route(filled, sampled, None)
             estimates.append(np.where(off, levels, filled))
         return np.stack(estimates)
 
-    def _by_noise(self, number: int, use: str = "route") -> Choose:
+    def _noise(self, number: int, use: str = "route") -> Values:
         n_columns = self.sampler.table.shape[1]
-        return by_noise(self.engine.seed, number, self.keys, n_columns, use)
+        return choosing_noise(self.engine.seed, number, self.keys, n_columns, use)
 
     def _off_route(
-        self, values: Values, sampled: SampledRoutes, choose: Choose
+        self, values: Values, sampled: SampledRoutes, noise: Values | None
     ) -> tuple[NDArray[np.bool_], Values]:
         """Return which gates were drawn off their route, and an answer on the route instead."""
         off = np.zeros(values.shape, dtype=bool)
@@ -225,7 +237,8 @@ class _Concerned:
             rows = np.flatnonzero(off[:, position])
             taken = sampled.routes[rows, position]
             if not routes.column.is_categorical:
-                given = self.sampler.models.observed_at(position)
+                models = self.sampler.models
+                given = models.observed[models.gate == position]
                 answers[rows, position] = routes.nearest(values[rows, position], taken, given)
             elif rows.size:
                 on_route = routes.route_of_level[None, :] == taken[:, None]
@@ -233,76 +246,14 @@ class _Concerned:
                 # A level of probability 0 is still better than one off the route.
                 weight = (known[np.searchsorted(concerned, rows)] + 1e-9) * on_route
                 weight /= weight.sum(axis=1, keepdims=True)
-                answers[rows, position] = choose(weight, position, rows)
+                uniforms = None if noise is None else noise[rows, position]
+                answers[rows, position] = choose(weight, uniforms)
         return off, answers
 
 
-def log_routing(record: RoutingRecord, events: EventLog) -> None:
-    """Record what following the rules decided."""
-    if record.gates:
-        events.add(
-            "followers_settled_by_drawn_gates",
-            gates=record.gates,
-            followers=record.followers,
-            skipped=float(record.mean_skipped),
-            draws=len(record.skipped),
-        )
-    if record.withheld:
-        events.add("absent_respondents_skipped", cells=record.withheld)
-    draws = max(len(record.skipped), 1)
-    if record.total("ruled_out"):
-        events.add("gate_answers_ruled_out", per_draw=record.total("ruled_out") / draws)
-    if record.total("kept"):
-        per_draw = record.total("kept") / draws
-        events.add("answers_kept_despite_drawn_gates", per_draw=per_draw)
-    for column, rules in record.left_by_column.items():
-        few = len(rules) <= _NAMED
-        events.add(
-            "cells_left_missing",
-            column=column,
-            cells=sum(rules.values()),
-            rules=list(rules) if few else None,
-            n_rules=None if few else len(rules),
-        )
-
-
-def log_refusals(
-    table: CodedTable,
-    rules: RuleSet,
-    unresolved: Unresolved,
-    reasons: ReasonRouting,
-    events: EventLog,
-) -> None:
-    """Log whether the followers of refused gates were used to draw the gate."""
-    informative = unresolved.contested | (unresolved.undecided & table.states.skipped)
-    for gate, targets in sorted_descendants(rules, table).items():
-        for reason in ASKED_REASONS:
-            code = reason_code(reason)
-            rows = unresolved.gates[:, gate] & (table.states.reasons[:, gate] == code)
-            known = [t for t in targets if informative[rows, t].any()]
-            exceptions = set(reasons.exceptions(gate, code).tolist())
-            regardless = [table.names[t] for t in known if t not in exceptions]
-            if regardless:
-                events.add(
-                    "gate_drawn_regardless_of_followers",
-                    column=table.names[gate],
-                    respondents=int(rows.sum()),
-                    reason=reason.value,
-                    followers=_some_names(regardless),
-                )
-            fitting = [table.names[t] for t in known if t in exceptions]
-            if fitting:
-                events.add(
-                    "gate_drawn_to_fit_followers",
-                    column=table.names[gate],
-                    respondents=int(rows.sum()),
-                    reason=reason.value,
-                    followers=_some_names(fitting),
-                )
-
-
-def _some_names(names: list[str]) -> list[str]:
-    return names if len(names) <= _NAMED else [*names[: _NAMED - 1], "others"]
+def _n_skipped(sampled: SampledRoutes, missing: NDArray[np.bool_]) -> int:
+    """Count the cells that were missing and are skipped now."""
+    return int((sampled.table.states.skipped & missing).sum())
 
 
 def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) -> CodedTable:

@@ -10,8 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.routing.choosing import Choose
-from tabsoda.routing.record import add_counts
+from tabsoda.routing.choosing import choose
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.routes import gate_routes, sorted_descendants
 from tabsoda.routing.unresolved import Unresolved, holds_once_filled
@@ -36,7 +35,7 @@ class SampledRoutes:
         The route of each missing gate; -1 elsewhere.
     stuck : dict of (int, int) to str
         The first gate of a row, by row and column, of which every answer skips a question that was
-        asked, and a rule that it would break.
+        asked, and a rule that it would break. Of numbers, only those count that somebody gave.
     counts : Counter of (rule, kind)
         See :class:`~tabsoda.routing.record.RoutingRecord`.
     """
@@ -90,11 +89,17 @@ class RouteSampler:
         self._open = ~self._asked | (self._free & filled)
         self._features = models.predictors.of_table(table, self.gate_routes)
 
-    def sample(self, choose: Choose) -> SampledRoutes:
+    def sample(self, noise: NDArray[np.float64] | None) -> SampledRoutes:
         """Go through the questionnaire, choose a route for each missing gate, and apply its skips.
 
         The skips of a route are applied to the end of the questionnaire before the next gate is
         chosen, so that it is chosen given all of them.
+
+        Parameters
+        ----------
+        noise : ndarray of float64, shape (n_rows, n_columns), or None
+            From :func:`~tabsoda.routing.choosing.choosing_noise`; None for the most probable
+            routes.
         """
         values, states = self.table.values.copy(), self.table.states.states.copy()
         features = self._features.copy()
@@ -119,13 +124,16 @@ class RouteSampler:
             odds = self.models.probabilities(features[rows], position)
             broken, left = self._consequences(rows, position, values, states)
             n_broken = np.sum(list(broken.values()), axis=0, initial=0)
-            free = _least(n_broken, left)
+            unseen = self._unseen(position)
+            free = _least(n_broken, left, unseen)
             odds = np.where(free, odds, 0.0)
-            route = choose(odds / odds.sum(axis=1, keepdims=True), position, rows)
+            uniforms = None if noise is None else noise[rows, position]
+            route = choose(odds / odds.sum(axis=1, keepdims=True), uniforms)
             for name, leads_past in broken.items():
-                add_counts(counts, name, "ruled_out", (leads_past & ~free).any(axis=1).sum())
+                counts[name, "ruled_out"] += int((leads_past & ~free).any(axis=1).sum())
             # Only the first stuck gate of a row is recorded: the row is sampled again without it.
-            for at in np.flatnonzero((n_broken.min(axis=1) > 0) & ~stuck_rows[rows]):
+            is_stuck = n_broken[:, ~unseen].min(axis=1) > 0
+            for at in np.flatnonzero(is_stuck & ~stuck_rows[rows]):
                 names = [name for name, leads_past in broken.items() if leads_past[at, route[at]]]
                 stuck[int(rows[at]), position] = names[0]
                 stuck_rows[rows[at]] = True
@@ -137,7 +145,18 @@ class RouteSampler:
             states[rows] = followed
             self.models.predictors.set_routes(features, rows, position, route)
         self._count_kept(values, states, counts)
-        return SampledRoutes(self._table(values, states, taken), taken, stuck, counts)
+        # Unary plus drops the counts of 0.
+        return SampledRoutes(self._table(values, states, taken), taken, stuck, +counts)
+
+    def _unseen(self, position: int) -> Mask:
+        """Return the routes of a gate on which nobody gave a number, shape (n_routes,).
+
+        There is nothing to draw from on such a route. Levels are known without having been given.
+        """
+        unseen = np.isnan(self.models.observed[self.models.gate == position, 0])
+        if self.table.columns[position].is_categorical or unseen.all():
+            return np.zeros_like(unseen)
+        return unseen
 
     def _holds(
         self,
@@ -232,7 +251,7 @@ class RouteSampler:
                 newly = fires & may_skip & (states[:, target] == CellState.MISSING)
                 states[newly, target] = CellState.SKIPPED
                 if counts is not None:
-                    add_counts(counts, rule.identifier, "skipped", newly.sum())
+                    counts[rule.identifier, "skipped"] += int(newly.sum())
                 fired[rule.identifier] = fires & binding
                 reason |= fires
             unexplained += self.table.states.skipped[rows, target] & ~reason & speaks
@@ -251,7 +270,7 @@ class RouteSampler:
             holds = partial(self._holds, rows=rows, values=values[rows], states=states[rows])
             for rule in self._rules.get(target, ()):
                 newly = rule.fires_where(holds) & ~rule.fires(self.table)[rows]
-                add_counts(counts, rule.identifier, "kept", newly.sum())
+                counts[rule.identifier, "kept"] += int(newly.sum())
 
     def _table(
         self, values: NDArray[np.float64], states: NDArray[np.uint8], taken: NDArray[np.int64]
@@ -270,7 +289,11 @@ class RouteSampler:
         return CodedTable(self.table.columns, values, result)
 
 
-def _least(broken: NDArray[np.int64], left: NDArray[np.int64]) -> Mask:
-    """Return the routes that break the fewest rules and, among them, leave fewest unexplained."""
+def _least(broken: NDArray[np.int64], left: NDArray[np.int64], unseen: Mask) -> Mask:
+    """Return the routes that break the fewest rules and, among them, leave fewest unexplained.
+
+    Unseen routes are never among them.
+    """
     score = broken * (left.max(initial=0) + 1) + left
+    score = np.where(unseen, score.max(initial=0) + 1, score)
     return np.asarray(score == score.min(axis=1, keepdims=True))

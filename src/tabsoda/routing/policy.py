@@ -93,7 +93,13 @@ class Gates:
         keys = row_keys(table.values, table.states.states, occurrences)
         keep: Keep = keep_nothing
         if checkpoint is not None:
-            keep = FinishedDraws(Path(checkpoint), self._key(engine, keys, n_draws))
+            # Needs pydantic, which is slow to import.
+            from tabsoda.skips.rule_files import dump_rules
+
+            rules = "" if self.rules is None else dump_rules(self.rules)
+            # Everything that draws depend on: model, rows, rules and policy.
+            key = digest(engine.fingerprint(), keys.tobytes(), str(n_draws), self.policy, rules)
+            keep = FinishedDraws(Path(checkpoint), key)
         cells, record = self._impute(engine, given, table, n_draws, progress, events, keys, keep)
         if isinstance(keep, FinishedDraws) and keep.found:
             events.add("finished_draws_reused", draws=keep.found)
@@ -129,19 +135,9 @@ class Gates:
         follower = GateFollowingImputer(engine, self.rules, models)
         return follower.impute(table, n_draws, progress, events, keys=keys, keep=keep)
 
-    def _key(self, engine: Engine, keys: NDArray[np.int64], n_draws: int) -> str:
-        """Return a hash of everything that draws depend on: model, rows, rules and policy."""
-        rules = ""
-        if self.rules is not None:
-            from tabsoda.skips.rule_files import dump_rules
-
-            rules = dump_rules(self.rules)
-        return digest(engine.fingerprint(), keys.tobytes(), str(n_draws), self.policy, rules)
-
     def reopened(self, engine: Engine, survey: Survey) -> Survey:
         """Return the survey with cells missing again whose skip depends on a drawn gate."""
         if self.rules is None or self.policy == "keep" or survey.known_skips is None:
             return survey
-        fillable = engine.fillable
-        table = reopened(survey.table, self.rules, fillable, survey.known_skips)
+        table = reopened(survey.table, self.rules, engine.fillable, survey.known_skips)
         return survey.with_states(table.states)

@@ -57,7 +57,9 @@ class Predictors:
         listed: list[tuple[int, int, int]] = []
         for position, column in enumerate(table.columns):
             if column.is_categorical:
-                counts = np.bincount(_levels(table.values[:, position]), minlength=column.n_levels)
+                answered = table.states.answered[:, position]
+                levels = table.values[answered, position].astype(np.int64)
+                counts = np.bincount(levels, minlength=column.n_levels)
                 common = np.flatnonzero(counts >= _LEAST_ANSWERS)
                 listed += [(position, Feature.LEVEL, int(level)) for level in common]
             else:
@@ -121,7 +123,3 @@ class Predictors:
             on_route = routes[int(position)].of_values(value) == which
             return on_route.astype(np.float64), answered | skipped
         return skipped.astype(np.float64), answered | skipped
-
-
-def _levels(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    return values[~np.isnan(values)].astype(np.int64)

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.events import EventLog
 from tabsoda.skips.forward import ASKED_REASONS
 from tabsoda.skips.screening import wilson_upper
 from tabsoda.states.cell_states import CellState, CellStates, reason_code
+from tabsoda.table import CodedTable
 
 Mask = NDArray[np.bool_]
 # Share of exceptions allowed to "all were asked" or "nobody was asked".
 _FEW = 0.05
-
-
-def _no_exceptions() -> NDArray[np.int64]:
-    return np.empty((0, 3), dtype=np.int64)
+# Followers listed in one event.
+_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class ReasonRouting:
     [[False]]
     """
 
-    by_answer: NDArray[np.int64] = field(default_factory=_no_exceptions)
+    by_answer: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
 
     @classmethod
     def learn(
@@ -107,6 +107,55 @@ class ReasonRouting:
         """Return the followers that are informative about a gate missing for this reason."""
         rows = (self.by_answer[:, 0] == gate) & (self.by_answer[:, 2] == code)
         return self.by_answer[rows, 1]
+
+    def log(
+        self,
+        table: CodedTable,
+        below: Mapping[int, Sequence[int]],
+        gates: Mask,
+        informative: Mask,
+        events: EventLog,
+    ) -> None:
+        """Log whether the followers of refused gates were used to draw the gate.
+
+        Parameters
+        ----------
+        table : CodedTable
+        below : mapping of int to sequence of int
+            The direct and indirect followers of each gate.
+        gates, informative : ndarray of bool, shape (n_rows, n_columns)
+            Missing cells that are drawn as gates; cells whose state could say something about a
+            gate.
+        events : EventLog
+        """
+        for gate, targets in below.items():
+            for reason in ASKED_REASONS:
+                code = reason_code(reason)
+                rows = gates[:, gate] & (table.states.reasons[:, gate] == code)
+                known = [target for target in targets if informative[rows, target].any()]
+                used = set(self.exceptions(gate, code).tolist())
+                fitting = [table.names[target] for target in known if target in used]
+                regardless = [table.names[target] for target in known if target not in used]
+                if regardless:
+                    events.add(
+                        "gate_drawn_regardless_of_followers",
+                        column=table.names[gate],
+                        respondents=int(rows.sum()),
+                        reason=reason.value,
+                        followers=_some_names(regardless),
+                    )
+                if fitting:
+                    events.add(
+                        "gate_drawn_to_fit_followers",
+                        column=table.names[gate],
+                        respondents=int(rows.sum()),
+                        reason=reason.value,
+                        followers=_some_names(fitting),
+                    )
+
+
+def _some_names(names: list[str]) -> list[str]:
+    return names if len(names) <= _NAMED else [*names[: _NAMED - 1], "others"]
 
 
 def _missing_because(states: CellStates, position: int, code: int) -> Mask:

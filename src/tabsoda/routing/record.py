@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tabsoda.events import EventLog
+
 Kind = Literal["skipped", "ruled_out", "kept"]
+# Rules listed in one event; the record contains all.
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,33 @@ class RoutingRecord:
             "left_missing": self.left_by_column,
         }
 
+    def log(self, events: EventLog) -> None:
+        """Record what following the rules decided."""
+        if self.gates:
+            events.add(
+                "followers_settled_by_drawn_gates",
+                gates=self.gates,
+                followers=self.followers,
+                skipped=float(self.mean_skipped),
+                draws=len(self.skipped),
+            )
+        if self.withheld:
+            events.add("absent_respondents_skipped", cells=self.withheld)
+        draws = max(len(self.skipped), 1)
+        if self.total("ruled_out"):
+            events.add("gate_answers_ruled_out", per_draw=self.total("ruled_out") / draws)
+        if self.total("kept"):
+            events.add("answers_kept_despite_drawn_gates", per_draw=self.total("kept") / draws)
+        for column, rules in self.left_by_column.items():
+            few = len(rules) <= _NAMED
+            events.add(
+                "cells_left_missing",
+                column=column,
+                cells=sum(rules.values()),
+                rules=list(rules) if few else None,
+                n_rules=None if few else len(rules),
+            )
+
     @classmethod
     def together(cls, records: Iterable[RoutingRecord]) -> RoutingRecord:
         """Return the combined record of several parts of a table, imputed with one policy.
@@ -136,9 +167,3 @@ def _nested(counts: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
 
 def _paired(nested: dict[str, dict[str, int]]) -> dict[tuple[str, str], int]:
     return {(outer, inner): n for outer, counts in nested.items() for inner, n in counts.items()}
-
-
-def add_counts(into: Counter[tuple[str, str]], rule: str, kind: Kind, count: int) -> None:
-    """Count cells of one kind for a rule."""
-    if count:
-        into[rule, kind] += int(count)

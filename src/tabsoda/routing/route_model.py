@@ -7,6 +7,7 @@ logistic regressions that see neither the followers nor their states.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tabsoda._internal.threads import worker_threads
 from tabsoda.errors import InputError
 from tabsoda.routing.predictors import Predictors
 from tabsoda.routing.reasons import ReasonRouting
-from tabsoda.routing.routes import GateRoutes, descendants, gate_routes, sorted_descendants
+from tabsoda.routing.routes import GateRoutes, gate_routes, sorted_descendants
 from tabsoda.routing.unresolved import find_unresolved
 from tabsoda.skips.forward import was_asked
 from tabsoda.skips.rule_set import RuleSet
@@ -72,7 +73,7 @@ class RouteModels:
         """
         order = np.argsort(row_keys(table.values, table.states.states), kind="stable")
         sample = table.rows(order[:_MOST_ROWS])
-        routes, below = gate_routes(rules, table), descendants(rules, table)
+        routes, below = gate_routes(rules, table), sorted_descendants(rules, table)
         predictors = Predictors.of(sample, routes)
         features = predictors.of_table(sample, routes)
         gates: list[int] = []
@@ -93,13 +94,14 @@ class RouteModels:
             np.array(numbers, dtype=np.int64),
             np.vstack(coefficients) if coefficients else np.zeros((0, predictors.source.size + 1)),
             np.vstack(observed),
-            _partition(rules, table),
-            _reason_routing(rules, table),
+            _partition(routes, below),
+            _reason_routing(rules, table, below),
         )
 
     def fits(self, rules: RuleSet, table: CodedTable) -> bool:
         """Return whether these regressions were fitted to the routes of these rules."""
-        return np.array_equal(self.partition, _partition(rules, table))
+        routes, below = gate_routes(rules, table), sorted_descendants(rules, table)
+        return np.array_equal(self.partition, _partition(routes, below))
 
     def probabilities(self, features: NDArray[np.float32], position: int) -> NDArray[np.float64]:
         """Return the probabilities of the routes of the gate at a position; (n_rows, n_routes)."""
@@ -107,10 +109,6 @@ class RouteModels:
         odds = features @ mine[:, :-1].T + mine[:, -1]
         odds = np.exp(odds - odds.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)
-
-    def observed_at(self, position: int) -> NDArray[np.float64]:
-        """Return the range of the numbers observed on each route of a gate; (n_routes, 2)."""
-        return self.observed[self.gate == position]
 
     def save(self, path: Path) -> None:
         """Write to a safetensors file."""
@@ -190,7 +188,9 @@ def _regression(
     return result
 
 
-def _reason_routing(rules: RuleSet, table: CodedTable) -> ReasonRouting:
+def _reason_routing(
+    rules: RuleSet, table: CodedTable, below: Mapping[int, Sequence[int]]
+) -> ReasonRouting:
     """Find the followers that are informative about the answer of a refuser."""
     open_cells = find_unresolved(table, rules, np.ones(table.shape[1], dtype=bool))
     return ReasonRouting.learn(
@@ -198,14 +198,14 @@ def _reason_routing(rules: RuleSet, table: CodedTable) -> ReasonRouting:
         was_asked(table.states),
         open_cells.undecided,
         open_cells.led_past,
-        sorted_descendants(rules, table),
+        below,
     )
 
 
-def _partition(rules: RuleSet, table: CodedTable) -> NDArray[np.float64]:
+def _partition(
+    routes: Mapping[int, GateRoutes], below: Mapping[int, Sequence[int]]
+) -> NDArray[np.float64]:
     """Return the routes and followers of the gates as numbers: what the regressions depend on."""
-    routes: dict[int, GateRoutes] = gate_routes(rules, table)
-    below = descendants(rules, table)
     parts: list[NDArray[np.float64]] = []
     for position, found in routes.items():
         hanging = np.array(sorted(below[position]), dtype=np.float64)

@@ -153,8 +153,8 @@ def gate_routes(rules: RuleSet, table: CodedTable) -> dict[int, GateRoutes]:
     }
 
 
-def descendants(rules: RuleSet, table: CodedTable) -> dict[int, frozenset[int]]:
-    """Return, for every gate, the positions of all its direct and indirect followers."""
+def sorted_descendants(rules: RuleSet, table: CodedTable) -> dict[int, list[int]]:
+    """Return all direct and indirect followers of every gate, in questionnaire order."""
     place = {name: position for position, name in enumerate(table.names)}
     below: dict[int, set[int]] = {}
     # From the last target to the first: the followers of a target are known before its gates.
@@ -162,15 +162,5 @@ def descendants(rules: RuleSet, table: CodedTable) -> dict[int, frozenset[int]]:
         target = place[rule.target]
         for name in rule.gates:
             below.setdefault(place[name], set()).update({target}, below.get(target, set()))
-    return {gate: frozenset(found) for gate, found in below.items()}
-
-
-def sorted_descendants(rules: RuleSet, table: CodedTable) -> dict[int, list[int]]:
-    """Return the followers of every gate in questionnaire order."""
-    order = [
-        table.names.index(column.name) for column in rules.columns if column.name in table.names
-    ]
-    return {
-        gate: [position for position in order if position in found]
-        for gate, found in descendants(rules, table).items()
-    }
+    order = [place[column.name] for column in rules.columns if column.name in place]
+    return {gate: [one for one in order if one in found] for gate, found in below.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.routing.choosing import by_noise, most_probable
+from tabsoda.routing.choosing import choosing_noise
 from tabsoda.routing.gate_draws import RouteSampler
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.routing.unresolved import find_unresolved
@@ -46,8 +46,9 @@ def find_imputable(
 ) -> Imputable:
     """Find the cells that no draw and no point estimate could fill without breaking a rule.
 
-    A gate stays missing if every answer skips a question that was asked; so does a refusal of a
-    question that known answers skip. A gate that stays missing changes what later gates can do, so
+    A gate stays missing if every answer skips a question that was asked (of numbers: every answer
+    that somebody gave); so does a refusal of a question that known answers skip. A gate that stays
+    missing changes what later gates can do, so
     the rows concerned are sampled again until no further cell has to stay missing.
 
     Parameters
@@ -79,8 +80,8 @@ def find_imputable(
             part.rows(at), unresolved.of_rows(at), rules, models, filled[rows[at]]
         )
         for number in range(n_draws + 1) if at.size else ():
-            noise = by_noise(seed, number, keys[rows[at]], table.shape[1])
-            sampled = sampler.sample(noise if number else most_probable)
+            noise = choosing_noise(seed, number, keys[rows[at]], table.shape[1])
+            sampled = sampler.sample(noise if number else None)
             for (row, position), rule in sampled.stuck.items():
                 leave.setdefault((int(at[row]), position), rule)
         for (row, position), rule in leave.items():

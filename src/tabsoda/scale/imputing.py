@@ -218,7 +218,7 @@ class _Run:
         if self.folder.model.is_dir():
             self.imputer = TabSODAImputer.load(self.folder.model, self.imputer.device)
             return
-        if not _is_fitted(self.imputer):
+        if not hasattr(self.imputer, "engine_"):
             self._fit_on_sample(progress)
         save_whole(self.imputer, self.folder.model, self.folder.checkpoint)
 
@@ -300,7 +300,3 @@ def _check_same_rows(data: ParquetRows, mask: ParquetRows) -> None:
             found=f"{mask.n_rows} rows",
             expected=f"{data.n_rows} rows, in the order of the data",
         )
-
-
-def _is_fitted(imputer: TabSODAImputer) -> bool:
-    return hasattr(imputer, "engine_")

@@ -16,9 +16,9 @@ from tabsoda._internal.threads import worker_threads
 from tabsoda._internal.write_errors import keeping_in, writing_to
 from tabsoda.errors import InputError, TabSODAError
 from tabsoda.results.manifest import result_counts
-from tabsoda.results.record import record_tables
+from tabsoda.results.record import record_tables, words_of
 from tabsoda.results.result_folder import RECORD
-from tabsoda.results.result_tables import states_frame
+from tabsoda.results.saving import STATE_NAMES
 from tabsoda.scale.parquet_rows import ParquetRows, Shard
 from tabsoda.scale.shard_folder import ROW_ID, ShardFolder
 from tabsoda.survey import Survey
@@ -124,7 +124,8 @@ def _tables(result: Imputations, imputer: TabSODAImputer, shard: Shard) -> dict[
         tables[f"imputations/{number:03d}"] = result.complete(number)
     broken = _broken_columns(result, imputer)
     tables = {name: table.cast(broken) for name, table in tables.items()}
-    tables["states"] = states_frame(result.table.states)
+    states = result.table.states
+    tables["states"] = words_of(states.states, STATE_NAMES, states.names)
     ids = pl.Series(ROW_ID, np.arange(shard.start + 1, shard.stop + 1))
     tables = {name: table.insert_column(0, ids) for name, table in tables.items()}
     record = record_tables(result, shard.start)
