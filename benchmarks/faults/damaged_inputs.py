@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from damage import damaged_copies
 from outcomes import ORDERLY, Outcomes, run_here
 
-FORMATS = ("csv", "parquet", "sav", "zsav", "por", "dta", "xpt")
+FORMATS = ("csv", "parquet", "xlsx", "sav", "zsav", "por", "dta", "xpt", "sas7bdat")
 
 
 def write_survey(folder: Path, ending: str, n_rows: int = 60) -> Path:
@@ -37,6 +38,8 @@ def write_survey(folder: Path, ending: str, n_rows: int = 60) -> Path:
         frame.to_csv(path, index=False)
     elif ending == "parquet":
         frame.to_parquet(path)
+    elif ending == "xlsx":
+        frame.to_excel(path, index=False)
     elif ending in ("sav", "zsav"):
         pyreadstat.write_sav(
             frame,
@@ -82,7 +85,15 @@ def damaged_inputs(n_copies: int, seed: int, formats: Sequence[str] = FORMATS) -
         found = Outcomes(f"damaged .{ending} files")
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            good = write_survey(folder, ending).read_bytes()
+            good = (
+                _sas_file() if ending == "sas7bdat" else write_survey(folder, ending).read_bytes()
+            )
+            if good is None:
+                found.notes.append(
+                    "not tried: R and its package haven, which has one, are not here"
+                )
+                groups.append(found)
+                continue
             write_survey(folder, "csv")
             run_here(["mine", str(folder / "survey.csv"), "-o", str(folder / "rules.toml")])
             for number, (how, content) in enumerate(damaged_copies(good, n_copies, seed)):
@@ -94,6 +105,17 @@ def damaged_inputs(n_copies: int, seed: int, formats: Sequence[str] = FORMATS) -
                 found.expect(not (folder / "out").exists(), f".{ending}, {how}: wrote a folder")
         groups.append(found)
     return groups
+
+
+def _sas_file() -> bytes | None:
+    """Return a file that SAS wrote; nothing else writes them. R's package haven contains one."""
+    line = 'cat(system.file("examples", "iris.sas7bdat", package = "haven"))'
+    try:
+        done = subprocess.run(["Rscript", "-e", line], capture_output=True, text=True)
+    except OSError:
+        return None
+    path = Path(done.stdout.strip() or "none")
+    return path.read_bytes() if path.is_file() else None
 
 
 def _try(found: Outcomes, command: list[str], how: str) -> None:

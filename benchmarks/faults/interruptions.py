@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import shutil
 import signal
@@ -13,13 +12,14 @@ from pathlib import Path
 import numpy as np
 from outcomes import ORDERLY, Outcomes
 from tries import SIGNALLED, Fault, attempt, moments
-from workplace import BYTE_EQUAL, Workplace, answers, contents, is_whole
+from workplace import BYTE_EQUAL, Workplace, answers, contents, is_whole, without_times
 
-KINDS = ("kill", "full", "memory", "interrupt", "terminate")
+KINDS = ("kill", "full", "quota", "memory", "interrupt", "terminate")
 # How a command may end: in order, with an error message, or by the signal itself.
 _ENDS = {
     "kill": (SIGNALLED + signal.SIGKILL,),
     "full": (0, 2),
+    "quota": (0, 2),
     "memory": (0, 1, 2),
     "interrupt": (0, 130),
     "terminate": (0, 128 + signal.SIGTERM),
@@ -96,6 +96,7 @@ _SIGNALS = tuple(SIGNALLED + number for number in (signal.SIGKILL, signal.SIGINT
 _WORDS = {
     "kill": "kill -9",
     "full": "no space on the disk",
+    "quota": "the disk quota is exceeded",
     "memory": "no memory",
     "interrupt": "SIGINT",
     "terminate": "SIGTERM",
@@ -114,11 +115,13 @@ def interrupted_files(
         "review": work.decide("mined.toml"),
     }
     for name, action in cases.items():
-        found = Outcomes(f"{name}: kill -9, no space, no memory or a signal while it saves")
+        found = Outcomes(
+            f"{name}: kill -9, no space, no quota, no memory or a signal while it saves"
+        )
         target = work.folder / "mined.toml"
         target.write_text(before, encoding="utf-8")
         total = moments(action, work.folder)
-        after = _without_times(target.read_text(encoding="utf-8"))
+        after = without_times(target.read_text(encoding="utf-8"))
         for kind in kinds:
             for moment in rng.permutation(total)[:n_tries]:
                 target.write_text(before, encoding="utf-8")
@@ -127,20 +130,16 @@ def interrupted_files(
                 what = f"{name}, {kind} at change {moment} of {total}"
                 is_known = code in (0, 1, *_ENDS[kind], *_SIGNALS)
                 found.expect(is_known, f"{what}: ended with {code}\n{text}")
-                left = _without_times(target.read_text(encoding="utf-8"))
-                found.expect(left in (_without_times(before), after), f"{what}: half-written")
+                left = without_times(target.read_text(encoding="utf-8"))
+                found.expect(left in (without_times(before), after), f"{what}: half-written")
                 target.write_text(before, encoding="utf-8")
                 attempt(action)
-                left = _without_times(target.read_text(encoding="utf-8"))
+                left = without_times(target.read_text(encoding="utf-8"))
                 found.expect(left == after, f"{what}: run again, the file differs")
                 found.expect(not work.leftovers(), f"{what}: left {work.leftovers()}")
         groups.append(found)
     work.remove("mined.toml")
     return groups
-
-
-def _without_times(text: str) -> str:
-    return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.+Z-]+", "TIME", text)
 
 
 def interrupted_exports(
@@ -151,7 +150,7 @@ def interrupted_exports(
     kinds: tuple[str, ...] = KINDS,
 ) -> Outcomes:
     """Interrupt ``export``: a folder with a record is complete; a second run completes it."""
-    found = Outcomes("export: kill -9, no space, no memory or a signal, then run again")
+    found = Outcomes("export: kill -9, no space, no quota, no memory or a signal, then run again")
     rng = np.random.default_rng(seed)
     out = work.folder / "exported"
     for to in targets:

@@ -18,16 +18,17 @@ def main() -> None:
         f" (version {found['tabsoda']}, Python {found['python']}, {found['system']},"
         f" seed {found['seed']}, {found['part']} campaign):",
         "",
-        "| what was done | tries | failures |",
-        "| --- | ---: | ---: |",
+        "| what was done | tries | failures | commit |",
+        "| --- | ---: | ---: | --- |",
     ]
     for group in found["groups"]:
-        lines.append(f"| {group['group']} | {group['tries']:,} | {len(group['failures']):,} |")
+        counts = f"{group['tries']:,} | {len(group['failures']):,}"
+        lines.append(f"| {group['group']} | {counts} | {group['commit']} |")
     notes = [f"- {group['group']}: {note}" for group in found["groups"] for note in group["notes"]]
     if notes:
         lines += ["", "Not tried in this run:", "", *notes]
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(START)
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(START)
     after = rest.split(END)[1]
     table = "\n".join(lines)
     PAGE.write_text(f"{before}{START}\n\n{table}\n\n{END}{after}", encoding="utf-8")

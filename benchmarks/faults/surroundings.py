@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import subprocess
 import sys
 import time
@@ -15,15 +14,18 @@ from outcomes import Outcomes, quiet_environment
 from tries import attempt, command
 from workplace import Workplace, answers
 
+# What is done, the line for the shell, changes of the environment, exit codes.
+Case = tuple[str, str, dict[str, str | None], tuple[int, ...]]
+
 
 def shell_surroundings(work: Workplace) -> Outcomes:
     """Start commands as a shell does, without what they may expect."""
-    found = Outcomes("LC_ALL=C, no HOME, no TMPDIR, closed or full outputs, read-only folders")
-    python, data = sys.executable, work.folder / "survey.csv"
-    inspect = f"'{python}' -m tabsoda.cli.main inspect '{data}'"
-    mine = f"'{python}' -m tabsoda.cli.main mine '{data}' --force"
+    found = Outcomes("LC_ALL=C, no HOME, no TMPDIR, closed, broken or full outputs")
+    tabsoda, data = f"'{sys.executable}' -m tabsoda.cli.main", work.folder / "survey.csv"
+    inspect = f"{tabsoda} inspect '{data}'"
+    mine = f"{tabsoda} mine '{data}' --force"
     bare = {"HOME": None, "TMPDIR": None, "LANG": None, "LC_ALL": "C", "USER": None}
-    cases: list[tuple[str, str, dict[str, str | None], tuple[int, ...]]] = [
+    cases: list[Case] = [
         ("LC_ALL=C", inspect, {"LC_ALL": "C", "LANG": None}, (0,)),
         ("ASCII output", inspect, {"PYTHONIOENCODING": "ascii"}, (0,)),
         ("no HOME, TMPDIR, LANG, USER", inspect, bare, (0,)),
@@ -38,6 +40,7 @@ def shell_surroundings(work: Workplace) -> Outcomes:
         ("mine into /dev/full", f"{mine} -o /dev/full/rules.toml", {}, (2,)),
         ("mine, LC_ALL=C, name with accents", f"{mine} -o '{work.folder}/rëgeln.toml'", bare, (0,)),
     ]
+    cases += _output_cases(tabsoda, work)
     for what, line, changes, codes in cases:
         done = subprocess.run(
             ["bash", "-c", line],
@@ -49,28 +52,40 @@ def shell_surroundings(work: Workplace) -> Outcomes:
         text = done.stderr.decode("utf-8", "replace")
         is_orderly = done.returncode in codes and "Traceback" not in text
         found.expect(is_orderly, f"{what}: ended with {done.returncode}\n{text}")
-    _read_only(work, found)
     return found
 
 
-def _read_only(work: Workplace, found: Outcomes) -> None:
-    """Write into a folder without permission; root may write everywhere, so as another user."""
-    place = work.folder / "closed"
-    place.mkdir(mode=0o500)
-    if os.geteuid() == 0:
-        found.notes.append("read-only folders were not tried: root may write to them")
-        place.rmdir()
-        return
-    for name, action in {
-        "impute": work.impute("closed/out"),
-        "mine": work.mine("closed/rules.toml"),
-        "export": work.export("csv", "closed/out"),
-    }.items():
-        code, text = attempt(action)
-        found.expect(
-            code == 2 and "Traceback" not in text, f"{name}, read-only: ended with {code}\n{text}"
+def _output_cases(tabsoda: str, work: Workplace) -> list[Case]:
+    """Return every command that prints results, with an output that nobody can write to."""
+    data, result = work.folder / "survey.csv", work.result
+    survey, rules = work.folder / "survey.toml", work.folder / "rules.toml"
+    commands = {
+        "check": f"check '{data}' '{rules}' --survey '{survey}'",
+        "review": f"review '{rules}' --accept-all",
+        "edits": f"edits '{data}' --survey '{survey}'",
+        "pool": f"pool '{result}' --mean AGE",
+        "pool --json": f"pool '{result}' --mean AGE --json",
+        "sensitivity": f"sensitivity '{result}' --mean AGE --shift AGE=-1..1",
+        "report": f"report '{result}' -o '{work.folder}/page.html' --force",
+        "export": f"export '{result}' --to csv -o '{work.folder}/printed' --force",
+        "--help": "--help",
+    }
+    ways: dict[str, tuple[str, tuple[int, ...]]] = {
+        "stdout closed": ("{} >&-", (0, 1)),
+        "| true": ("{} | true; exit ${{PIPESTATUS[0]}}", (0, 1)),
+        "stdout full": ("{} > /dev/full", (2,)),
+    }
+    return [
+        # check ends with 1 if the answers contradict the rules.
+        (
+            f"{name}, {way}",
+            line.format(f"{tabsoda} {words}"),
+            {},
+            codes if name == "check" else codes[:1],
         )
-    place.rmdir()
+        for name, words in commands.items()
+        for way, (line, codes) in ways.items()
+    ]
 
 
 def jumping_clock(work: Workplace) -> Outcomes:

@@ -28,8 +28,8 @@ class Fault:
 
     Attributes
     ----------
-    kind : {"count", "kill", "full", "memory", "interrupt", "terminate"}
-        Count the moments; kill -9; no space left; no memory; SIGINT; SIGTERM.
+    kind : {"count", "kill", "full", "quota", "memory", "interrupt", "terminate"}
+        Count the moments; kill -9; no space left; quota exceeded; no memory; SIGINT; SIGTERM.
     moment : int
         From 0.
     under : str
@@ -187,6 +187,8 @@ class _Moments:
             os.kill(os.getpid(), signal.SIGTERM)
         elif self.fault.kind == "full":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        elif self.fault.kind == "quota":
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
         elif self.fault.kind == "memory":
             raise MemoryError
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from outcomes import Outcomes
 from tries import attempt, command
 from workplace import Workplace, answers
+
+KILLED = "A WORKER WAS KILLED"
 
 
 def dies_once(mark: str, number: int) -> int:
@@ -48,6 +52,10 @@ def worker_deaths(work: Workplace, n_tries: int) -> list[Outcomes]:
 def _tasks(folder: Path, engine: str) -> int:
     from tabsoda._internal.parallel import WorkerLost, run_tasks
 
+    # Workers must find this module.
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        (str(Path(__file__).parent), *filter(None, sys.path))
+    )
     mark = str(folder / "mark")
     tasks = [(mark, number) for number in range(4)]
     if sorted(run_tasks(dies_once, tasks, engine, 2)) != [(k, k * k) for k in range(4)]:
@@ -79,8 +87,9 @@ def _shards(work: Workplace, found: Outcomes, engine: str, n_tries: int) -> None
     expected = answers(work.folder / "local")
     for number in range(n_tries):
         work.remove("out")
-        code, text = run("out", engine, kill_after=1.0 + 2.0 * number)
+        code, text = run("out", engine, kill_after=0.3 * number)
         what = f"{engine}, a worker killed, try {number}"
+        found.expect(KILLED in text, f"{what}: no worker was found to be killed\n{text}")
         found.expect(code == 0, f"{what}: ended with {code}\n{text}")
         found.expect(answers(work.folder / "out") == expected, f"{what}: the tables differ")
     for place in ("out", "local", "survey.parquet"):
@@ -93,20 +102,27 @@ def _to_parquet(source: Path, target: Path) -> None:
     pl.read_csv(source, infer_schema_length=None).write_parquet(target)
 
 
-def _with_a_murder(action, seconds: float) -> None:  # type: ignore[no-untyped-def]
-    """Run an action, and kill one of the worker processes after some seconds."""
+def _with_a_murder(action: Callable[[], None], seconds: float) -> None:
+    """Run an action, and kill one of its workers some seconds after the first has started."""
+    is_over = threading.Event()
 
     def kill_one() -> None:
+        while not is_over.is_set() and not _workers():
+            time.sleep(0.02)
         time.sleep(seconds)
-        for _ in range(200):
-            workers = [pid for pid in _children(os.getpid()) if _is_worker(pid)]
-            if workers:
-                os.kill(workers[-1], signal.SIGKILL)
-                return
-            time.sleep(0.05)
+        if workers := _workers():
+            os.kill(workers[-1], signal.SIGKILL)
+            print(KILLED, flush=True)
 
     threading.Thread(target=kill_one, daemon=True).start()
-    action()
+    try:
+        action()
+    finally:
+        is_over.set()
+
+
+def _workers() -> list[int]:
+    return [pid for pid in _children(os.getpid()) if _is_worker(pid)]
 
 
 def _children(parent: int) -> list[int]:
@@ -124,4 +140,6 @@ def _is_worker(pid: int) -> bool:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-    return b"LokyProcess" in line or b"popen_loky" in line or b"ray::" in line
+    # Ray names its workers after their task; its agents have such names too.
+    ray_worker = line.startswith((b"ray::IDLE", b"ray::impute_shard"))
+    return b"LokyProcess" in line or b"popen_loky" in line or ray_worker

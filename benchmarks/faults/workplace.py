@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -103,6 +104,11 @@ def contents(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def without_times(text: str) -> str:
+    """Return a text with all times of writing replaced by a word."""
+    return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.+Z-]+", "TIME", text)
 
 
 def is_whole(result: Path) -> Callable[[], int]:
