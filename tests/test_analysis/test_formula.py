@@ -8,9 +8,12 @@ import pytest
 
 from tabsoda.analysis import pooled_model
 from tabsoda.analysis.formula import _CALLS, check_formula
+from tabsoda.analysis.picked_model import picked_formula
 from tabsoda.analysis.terms import term_labels
 from tabsoda.errors import InputError
+from tabsoda.results import Imputations, ImputedCells
 from tabsoda.schema import Column, ColumnKind
+from tabsoda.table import CodedTable
 
 CODE = [
     "__import__('os').system('touch {path}')",
@@ -182,3 +185,21 @@ def test_raw_terms_stay_beside_the_labels(result):
 def test_outcomes_and_subsets_that_cannot_be_fitted(formula, options, message, result):
     with pytest.raises(InputError, match=message):
         pooled_model(result, formula, **options)
+
+
+@pytest.mark.parametrize("name", ["class", "None", "a + b", "größe", "it's"])
+@pytest.mark.parametrize("form", ["number", "curve", "log"])
+def test_picked_columns_of_any_name_can_be_fitted(name, form):
+    columns = tuple(Column(one, ColumnKind.CONTINUOUS) for one in ("y", name, "c"))
+    values = np.random.default_rng(0).uniform(1, 2, (30, 3))
+    none = np.zeros(0, dtype=int)
+    cells = ImputedCells(none, none, np.zeros((2, 0)), np.zeros(0), np.zeros(0))
+    result = Imputations(CodedTable.from_values(columns, values), cells)
+    terms = [{"column": name, "form": form}, {"column": "c"}]
+    formula = picked_formula(result, "y", terms, products=[(name, "c")])
+    pooled = pooled_model(result, formula)
+    x, other = (np.log if form == "log" else np.array)(values[:, 1]), values[:, 2]
+    squares = [x**2] if form == "curve" else []
+    matrix = np.column_stack([np.ones(30), x, *squares, other, x * other])
+    expected = np.linalg.lstsq(matrix, values[:, 0], rcond=None)[0]
+    np.testing.assert_allclose(np.sort(pooled.estimates), np.sort(expected), rtol=1e-6)

@@ -4,9 +4,17 @@ import json
 import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from tabsoda.analysis import InteractionWarning, pooled_by, pooled_model
+from tabsoda.analysis import (
+    InteractionWarning,
+    pooled_by,
+    pooled_mean,
+    pooled_median,
+    pooled_model,
+    pooled_table,
+)
 from tabsoda.analysis.product_terms import formula_products, unknown_products
 from tabsoda.cli.main import main
 from tabsoda.engines import settings_for
@@ -148,6 +156,46 @@ def test_groups_have_the_warning_once(drawn):
     assert len(groups) == 2
     assert len(groups.warnings) == 1
     assert groups.to_dict()["warnings"] == list(groups.warnings)
+
+
+def test_a_model_in_groups_or_a_subset_has_products_with_their_columns(drawn):
+    with pytest.warns(InteractionWarning, match="without age:smokes in the regression of health"):
+        groups = pooled_by(drawn(), "smokes", pooled_model, "health ~ age")
+    assert groups.warnings[0].startswith("Estimates within a subset or groups by smokes depend ")
+    assert groups.to_dict()["warnings"] == list(groups.warnings)
+    with pytest.warns(InteractionWarning, match="--interaction age:smokes"):
+        pooled_model(drawn(), "health ~ age", where="smokes == 1")
+    known = drawn(requested=[["age", "smokes"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InteractionWarning)
+        assert pooled_by(known, "smokes", pooled_model, "health ~ age").warnings == ()
+        assert pooled_model(known, "health ~ age", where="smokes == 1").warnings == ()
+        # A mask does not say by what it was chosen.
+        everybody = np.ones(known.table.shape[0], dtype=bool)
+        assert pooled_model(drawn(), "health ~ age", where=everybody).warnings == ()
+
+
+def test_a_mean_in_a_subset_by_two_columns_has_their_product(drawn):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InteractionWarning)
+        # Every regression has the effect of one column.
+        assert pooled_by(drawn(), "smokes", pooled_mean, "health").warnings == ()
+        assert pooled_mean(drawn(), "health", where="smokes == 1 or smokes == 2").warnings == ()
+    with pytest.warns(InteractionWarning, match="without age:smokes in the regression of health"):
+        pooled = pooled_mean(drawn(), "health", where="smokes == 1 and age > 30")
+    assert len(pooled.warnings) == 1
+    with pytest.warns(InteractionWarning, match="without age:smokes"):
+        pooled_by(drawn(), "smokes", pooled_mean, "health", where="age > 30")
+    with pytest.warns(InteractionWarning, match="without age:smokes"):
+        table = pooled_table(drawn(), "smokes", "health", where="age > 30")
+    assert table.to_dict()["warnings"] == list(table.warnings)
+    assert len(table.warnings) == 1
+    for rule in (None, "math"):
+        with pytest.warns(InteractionWarning, match="without health:smokes"):
+            median = pooled_median(
+                drawn(), "age", where="smokes == 1 or health > 1", rule=rule, design=None
+            )
+        assert len(median.warnings) == 1
 
 
 @pytest.fixture

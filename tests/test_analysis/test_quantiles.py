@@ -14,6 +14,7 @@ from tabsoda.analysis import (
     pooled_proportions,
     pooled_quantile,
 )
+from tabsoda.analysis.quantile_rules import RULES, quantile_by_rule
 from tabsoda.analysis.quantiles import weighted_quantiles
 from tabsoda.results import ImputedCells
 
@@ -86,6 +87,16 @@ def test_a_heap_has_no_width_and_says_so():
     assert pooled.intervals()[0].tolist() == [0, 0]
     assert pooled.std_errors[1] > 0
     assert pooled.notes[-1].startswith("Many respondents gave the answer at the 0.5 quantile of y")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_one_answer_is_every_quantile(rule):
+    pooled = pooled_median(complete(np.full(9, 4.0)), "y", rule=rule)
+    assert (pooled.estimates.tolist(), pooled.std_errors.tolist()) == ([4.0], [0.0])
+    assert quantile_by_rule(np.array([4.0]), np.ones(1), 0.3, rule) == 4.0
+    assert quantile_by_rule(np.array([1.0, 2.0]), np.ones(2), 1.0, rule) == 2.0
+    with pytest.raises(InputError, match="too few respondents"):
+        pooled_median(complete(np.arange(3.0)), "y", where="y == 1", rule=rule)
 
 
 def test_draws_that_move_a_heap_keep_a_finite_interval():

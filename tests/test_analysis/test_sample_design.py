@@ -25,6 +25,7 @@ from tabsoda.analysis import (
 )
 from tabsoda.analysis.linearisation import Sample
 from tabsoda.analysis.model_frame import model_frame
+from tabsoda.analysis.quantile_rules import RULES
 from tabsoda.analysis.sample_design import find_sample
 from tabsoda.errors import InputError
 from tabsoda.results import Imputations, ImputedCells
@@ -280,6 +281,58 @@ def test_quantiles_use_the_design(plain, r, tmp_path):
     ends = [stacked[order][np.searchsorted(reached, end)] for end in (low, high)]
     np.testing.assert_allclose(pooled.std_errors[0], (ends[1] - ends[0]) / (2 * t[0]), rtol=0.02)
     assert pooled.complete_df == 10
+
+
+QUANTILES = {
+    "everybody": ("full", "everybody", "income", {"design": FULL}),
+    "finite": ("finite", "smokers", "income", {"design": FINITE, "where": "smokes == 1"}),
+    "clusters": (
+        "clusters_only",
+        "everybody",
+        "income",
+        {"design": SampleDesign(clusters="psu")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUANTILES)
+def test_quantiles_equal_those_of_survey_and_mitools(name, plain, r, tmp_path):
+    """All rules of svyquantile, pooled by MIcombine: estimates, variances, degrees of freedom."""
+    write_draws(plain, tmp_path)
+    design, part, column, options = QUANTILES[name]
+    shares = [0.25, 0.5, 0.7]
+    expected = r(
+        R_CODE[: R_CODE.index("exact <-")]
+        + f"""
+        each <- function(rule, p) combined({design}, function(s)
+          svyquantile(~{column}, s, p, qrule = rule, interval.type = "mean"), {part})
+        rules <- c("math", "school", "shahvaish", paste0("hf", 1:9))
+        found <- lapply(rules, function(rule) lapply(c(0.25, 0.5, 0.7), function(p) each(rule, p)))
+        setNames(found, rules)""",
+        "survey",
+        "mitools",
+        folder=tmp_path,
+    )
+    assert set(expected) == set(RULES)
+    for rule, by_share in expected.items():
+        pooled = pooled_quantile(plain, column, shares, rule=rule, **options)
+        for at, one in enumerate(by_share):
+            what = f"{rule} {shares[at]}"
+            np.testing.assert_allclose(pooled.estimates[at], one["estimates"], 1e-6, err_msg=what)
+            variance = np.ravel(one["covariance"])[0]
+            np.testing.assert_allclose(
+                pooled.covariance[at, at], variance, 1e-6, 1e-12, err_msg=what
+            )
+            if variance > 0:
+                np.testing.assert_allclose(pooled.df[at], one["df"], 1e-6, err_msg=what)
+            assert pooled.complete_df == one["complete_df"]
+
+
+def test_a_rule_has_to_exist_and_needs_answers_on_both_sides(plain):
+    with pytest.raises(InputError, match=r"rule for quantiles is unknown.*'median'.*math, school"):
+        pooled_median(plain, "income", rule="median")
+    with pytest.raises(InputError, match=r"'income' has too few answers for the interval"):
+        pooled_quantile(plain, "income", 0.99, design=FULL, rule="math")
 
 
 def test_roles_are_used_without_being_asked_for(plain, described):

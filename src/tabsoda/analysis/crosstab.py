@@ -43,6 +43,11 @@ class PooledTable:
         """Respondents used, and reasons why others were left out."""
         return self.rows.counts
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the draws were made without, in the whole table or in its rows."""
+        return tuple(dict.fromkeys((*self.total.warnings, *self.rows.warnings)))
+
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
         """Return all cells, ready for JSON."""
         return {
@@ -53,6 +58,7 @@ class PooledTable:
             "not_estimated": self.rows.to_dict(level)["not_estimated"],
             "total": self.total.to_dict(level),
             "notes": list(self.rows.notes),
+            "warnings": list(self.warnings),
         }
 
     def _repr_html_(self) -> str:

@@ -7,6 +7,7 @@ domains: rows outside count as zeros.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 
 from tabsoda.analysis.linearisation import Sample
 from tabsoda.analysis.pooling import Analysis, pool
+from tabsoda.analysis.product_terms import unknown_in_subset
 from tabsoda.analysis.replicates import ReplicateWeights
 from tabsoda.analysis.rows import Rows, with_weights
 from tabsoda.analysis.sample_design import DesignChoice, find_sample
 from tabsoda.analysis.terms import TermLabel
 from tabsoda.analysis.variables import Variable, find_variable, written_levels
 from tabsoda.analysis.where import selected_rows
-from tabsoda.errors import InputError
+from tabsoda.errors import InputError, InteractionWarning
 from tabsoda.schema.column import ColumnKind
 
 if TYPE_CHECKING:
@@ -117,16 +119,8 @@ def pooled_proportions(
     Intervals are computed on the logit scale, so that they stay between 0 and 1; shares of 0 or 1
     get the exact binomial interval. Parameters are those of :func:`pooled_mean`.
     """
-    variable = find_variable(result, column)
+    variable = with_levels(result, column)
     described = variable.column
-    if not described.is_categorical:
-        raise InputError(
-            "has no levels",
-            column=column,
-            found="a continuous column",
-            expected="a categorical question",
-            next_step="Estimate its mean instead",
-        )
     levels = np.arange(described.n_levels)
 
     def indicators(draw: int) -> Array:
@@ -217,10 +211,25 @@ def pooled_statistic(
         result, [variable] if isinstance(variable, Variable) else variable, sample, where
     )
     analyses = [
-        _analysis(values_of(draw), rows.counted[draw - 1], sample, names, statistic)
+        analysis_of(values_of(draw), rows.counted[draw - 1], sample, names, statistic)
         for draw in range(1, len(result) + 1)
     ]
-    return replace(pool(analyses, notes=notes_on_sample(sample)), counts=rows.counts())
+    outcomes = [
+        one.column.name for one in (variable if isinstance(variable, tuple) else [variable])
+    ]
+    pooled = replace(pool(analyses, notes=notes_on_sample(sample)), counts=rows.counts())
+    return with_subset_warning(pooled, result, tuple(outcomes), rows)
+
+
+def with_subset_warning(
+    pooled: PooledEstimates, result: Imputations, outcomes: tuple[str, ...], rows: Rows
+) -> PooledEstimates:
+    """Warn, also in the estimates, if the draws lack the products that a subset implies."""
+    warning = unknown_in_subset(result, outcomes, rows.chosen_by)
+    if warning is None:
+        return pooled
+    warnings.warn(warning, InteractionWarning, stacklevel=4)
+    return replace(pooled, warnings=(warning,))
 
 
 def notes_on_sample(sample: Sample | ReplicateWeights | None) -> tuple[str, ...]:
@@ -230,13 +239,14 @@ def notes_on_sample(sample: Sample | ReplicateWeights | None) -> tuple[str, ...]
     return () if sample is None else sample.notes
 
 
-def _analysis(
+def analysis_of(
     values: Array,
     counted: Mask,
     sample: Sample | ReplicateWeights | None,
     names: tuple[str, ...],
     statistic: Statistic,
 ) -> Analysis:
+    """Return a statistic of one draw with its covariance and degrees of freedom."""
     if isinstance(sample, ReplicateWeights):
         estimates, covariance = sample.estimate(lambda w: statistic(values, counted, w)[0])
         return Analysis(estimates, covariance, names, sample.df)
@@ -271,6 +281,20 @@ def checked_df(df: float, what: str) -> float:
             next_step="Widen the subset or the groups, merge strata, or leave out terms",
         )
     return df
+
+
+def with_levels(result: Imputations, name: str) -> Variable:
+    """Return a categorical column, or raise."""
+    variable = find_variable(result, name)
+    if not variable.column.is_categorical:
+        raise InputError(
+            "has no levels",
+            column=name,
+            found="a continuous column",
+            expected="a categorical question",
+            next_step="Estimate its mean instead",
+        )
+    return variable
 
 
 def with_numbers(result: Imputations, name: str) -> Variable:

@@ -72,8 +72,8 @@ class PooledGroups(Mapping[Code, Any]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all groups, each once; tables and means have none."""
-        parts = (getattr(one, "warnings", ()) for one in self.estimates.values())
+        """The warnings of all groups, each once."""
+        parts = (one.warnings for one in self.estimates.values())
         return tuple(dict.fromkeys(text for part in parts for text in part))
 
     def to_dict(self, level: float = 0.95) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def pooled_by(
     """
     variable = find_variable(result, by, "by")
     column, members = _groups(result, variable)
-    rows = selected_rows(result, where).answered([variable])
+    rows = selected_rows(result, where).answered([variable]).by([by])
     estimates: dict[Code, Any] = {}
     failed: dict[Code, str] = {}
     errors: list[InputError] = []

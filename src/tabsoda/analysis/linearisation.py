@@ -89,7 +89,7 @@ class Sample:
             Influence of each row on the estimates; 0 outside the domain, whose rows still belong
             to the sample.
         counted : ndarray of bool, shape (n_rows,)
-            Rows in the domain. Strata without such rows are no part of an average.
+            Rows in the domain. Strata without such rows do not enter an average.
 
         Returns
         -------

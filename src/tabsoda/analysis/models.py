@@ -116,7 +116,7 @@ def pooled_model(
         notes = (*notes, "Spline knots differ between draws: give knots, lower_bound, upper_bound.")
     pooled = pool(analyses, notes=notes)
     _check_references(labels)
-    warning = unknown_products(result, formula)
+    warning = unknown_products(result, formula, rows.chosen_by)
     if warning is not None:
         warnings.warn(warning, InteractionWarning, stacklevel=2)
     return replace(

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import reduce
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from tabsoda.analysis.variables import column_names, find_variable
@@ -28,7 +28,9 @@ _PRODUCTS = (ast.Mult, ast.BitAnd, ast.BitOr)
 _MOST_QUESTIONS = 3
 
 
-def unknown_products(result: Imputations, formula: str) -> str | None:
+def unknown_products(
+    result: Imputations, formula: str, chosen_by: tuple[str, ...] = ()
+) -> str | None:
     """Return a warning about the terms of a formula that the draws were made without.
 
     Parameters
@@ -36,6 +38,9 @@ def unknown_products(result: Imputations, formula: str) -> str | None:
     result : Imputations
     formula : str
         Checked before.
+    chosen_by : tuple of str
+        Columns of a subset or of groups. A model within them has the product of each of its terms
+        with these columns.
 
     Returns
     -------
@@ -43,12 +48,55 @@ def unknown_products(result: Imputations, formula: str) -> str | None:
         None if there is no such term, if nothing in it is imputed, or if draws do not come from
         regressions.
     """
+    outcomes, terms = _formula_terms(formula, column_names(result))
+    products = [term for term in terms if len(term) > 1]
+    inside = [name for name in chosen_by if name not in outcomes]
+    within = [
+        tuple(sorted((*term, name)))
+        for term in terms
+        for name in inside
+        if name not in term and len(term) < _MOST_QUESTIONS
+    ]
+    return _unknown(result, outcomes, products, [*within, *_pairs(inside)], chosen_by)
+
+
+def unknown_in_subset(
+    result: Imputations, outcomes: tuple[str, ...], chosen_by: tuple[str, ...]
+) -> str | None:
+    """Return a warning about a mean, share or quantile in a subset by several columns.
+
+    A subset by one column needs only the effect of that column, which draws always have. One by
+    two, such as women above 60, needs their product.
+
+    Parameters
+    ----------
+    result : Imputations
+    outcomes : tuple of str
+        What is estimated.
+    chosen_by : tuple of str
+        Columns of the subset and of groups.
+    """
+    inside = [name for name in chosen_by if name not in outcomes]
+    return _unknown(result, outcomes, [], _pairs(inside), chosen_by)
+
+
+def _pairs(names: list[str]) -> list[Term]:
+    return [tuple(sorted(pair)) for pair in combinations(names, 2)]
+
+
+def _unknown(
+    result: Imputations,
+    outcomes: tuple[str, ...],
+    products: list[Term],
+    within: list[Term],
+    chosen_by: tuple[str, ...],
+) -> str | None:
+    """Return the warning about products of a formula and those that a subset implies."""
     settings = result.settings
     # Of the paper's engine, and of draws from the network alone, nobody chose the terms.
     if "em" in settings or settings.get("draws", {}).get("method") != "refitted":
         return None
-    outcomes, terms = formula_products(formula, column_names(result))
-    wanted = dict.fromkeys(_without_levels(result, term) for term in terms)
+    wanted = dict.fromkeys(_without_levels(result, term) for term in (*products, *within))
     unknown = [
         term
         for term in wanted
@@ -56,7 +104,17 @@ def unknown_products(result: Imputations, formula: str) -> str | None:
         and any(find_variable(result, name).is_imputed for name in (*outcomes, *term))
         and not _is_known(result, outcomes, term)
     ]
-    return _warning(result, outcomes, unknown) if unknown else None
+    if not unknown:
+        return None
+    text = _warning(result, outcomes, unknown)
+    named = {_without_levels(result, term) for term in products}
+    if all(term in named for term in unknown):
+        return text
+    columns = _listed(chosen_by)
+    return (
+        f"Estimates within a subset or groups by {columns} depend on interactions with {columns}."
+        f" {text}"
+    )
 
 
 def formula_products(formula: str, columns: Collection[str]) -> tuple[tuple[str, ...], list[Term]]:
@@ -73,6 +131,12 @@ def formula_products(formula: str, columns: Collection[str]) -> tuple[tuple[str,
     >>> formula_products("log(y) ~ a * b + I(a ** 2) + bs(c, df=4) + C(d, Sum)", set("abcdy"))
     (('y',), [('a', 'b'), ('a', 'a'), ('c', 'c')])
     """
+    outcomes, terms = _formula_terms(formula, columns)
+    return outcomes, [term for term in terms if len(term) > 1]
+
+
+def _formula_terms(formula: str, columns: Collection[str]) -> tuple[tuple[str, ...], list[Term]]:
+    """Return the columns of the outcome, and all terms of the right-hand side."""
     import patsy
 
     known = set(columns)
@@ -87,7 +151,7 @@ def formula_products(formula: str, columns: Collection[str]) -> tuple[tuple[str,
     codes = [one.code for term in described.lhs_termlist for one in term.factors]
     outcomes = [name for code in codes for name in _names(ast.parse(code, mode="eval").body)]
     outcomes = [name for name in dict.fromkeys(outcomes) if name in known]
-    return tuple(outcomes), [term for term in found if len(term) > 1]
+    return tuple(outcomes), [term for term in found if term]
 
 
 def _products(node: ast.expr) -> set[Term]:

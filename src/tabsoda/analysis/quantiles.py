@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.analysis.estimates import pooled_statistic, used_rows, weighted_means, with_numbers
+from tabsoda.analysis.quantile_rules import pooled_by_rule
 from tabsoda.analysis.rubin import logit_interval
 from tabsoda.analysis.sample_design import DesignChoice, find_sample
 from tabsoda.analysis.terms import TermLabel
@@ -52,6 +53,7 @@ def pooled_median(
     weights: Any = None,
     where: Any = None,
     design: DesignChoice = "described",
+    rule: str | None = None,
 ) -> PooledEstimates:
     """Pool the median of a question among the respondents who were asked it.
 
@@ -69,7 +71,9 @@ def pooled_median(
     >>> pooled_median(Imputations(table, cells), "age").estimates.tolist()
     [10.5]
     """
-    pooled = pooled_quantile(result, column, 0.5, weights=weights, where=where, design=design)
+    pooled = pooled_quantile(
+        result, column, 0.5, weights=weights, where=where, design=design, rule=rule
+    )
     return replace(pooled, names=(column,), labels=(), kind="median")
 
 
@@ -81,6 +85,7 @@ def pooled_quantile(
     weights: Any = None,
     where: Any = None,
     design: DesignChoice = "described",
+    rule: str | None = None,
 ) -> PooledEstimates:
     """Pool quantiles of a question among the respondents who were asked it.
 
@@ -93,6 +98,10 @@ def pooled_quantile(
         Between 0 and 1; 0.9 has nine tenths of the respondents below it.
     weights, where, design
         As for :func:`~tabsoda.analysis.pooled_mean`.
+    rule : str, optional
+        To get what R's ``svyquantile`` and ``mitools`` give: one of its rules, "math" (its
+        default), "school", "shahvaish" or "hf1" to "hf9". Quantiles of the draws are then
+        averaged.
 
     Returns
     -------
@@ -100,13 +109,19 @@ def pooled_quantile(
 
     Notes
     -----
-    The estimate is the quantile of all draws together; between two answers, it is their mean. The
-    standard error is the width of Woodruff's 95 % interval over twice the quantile of t. It is 0
-    if so many respondents gave one answer that both ends are that answer.
+    Without a rule, the estimate is the quantile of all draws together; between two answers, it is
+    their mean. The standard error is the width of Woodruff's 95 % interval over twice the quantile
+    of t. It is 0 if so many respondents gave one answer that both ends are that answer.
     """
     shares = _checked(quantiles)
-    variable = _ordered(result, column)
+    variable = ordered_numbers(result, column)
     sample = find_sample(result, weights, design)
+    texts = [f"{share:g} quantile" for share in shares]
+    names = tuple(f"{column}: {text}" for text in texts)
+    labels = tuple(TermLabel(text, column) for text in texts)
+    if rule is not None:
+        pooled = pooled_by_rule(result, variable, shares, names, sample, where, rule)
+        return replace(pooled, kind="quantile", labels=labels)
     values, masses = _stacked(result, variable, sample, where)
     points = weighted_quantiles(values, masses, shares)
 
@@ -118,11 +133,8 @@ def pooled_quantile(
         numbers = variable.numbers(draw)[:, None]
         return np.asarray((numbers < points) + part * (numbers == points))
 
-    texts = [f"{share:g} quantile" for share in shares]
-    names = tuple(f"{column}: {text}" for text in texts)
     pooled = pooled_statistic(result, variable, indicators, names, sample, where, weighted_means)
     pooled = _inverted(pooled, column, shares, points, values, masses)
-    labels = tuple(TermLabel(text, column) for text in texts)
     return replace(pooled, kind="quantile", labels=labels)
 
 
@@ -244,7 +256,8 @@ def _checked(quantiles: float | Sequence[float]) -> Array:
     return shares
 
 
-def _ordered(result: Imputations, name: str) -> Variable:
+def ordered_numbers(result: Imputations, name: str) -> Variable:
+    """Return a column whose answers are ordered numbers, or raise."""
     variable = with_numbers(result, name)
     if variable.column.kind is ColumnKind.NOMINAL:
         raise InputError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,10 +84,13 @@ class Rows:
     ----------
     counted : ndarray of bool, shape (n_draws, n_rows)
     left_out : dict of str to ndarray of int64, shape (n_draws,)
+    chosen_by : tuple of str
+        Columns whose answers decide who is counted: those of a condition, and of groups.
     """
 
     counted: Mask
     left_out: dict[str, Counts] = field(default_factory=dict)
+    chosen_by: tuple[str, ...] = ()
 
     @classmethod
     def everybody(cls, result: Imputations) -> Rows:
@@ -98,11 +101,16 @@ class Rows:
         """Leave out rows outside a mask, shape (n_rows,) or (n_draws, n_rows), with a reason."""
         lost = (self.counted & ~mask).sum(axis=1)
         before = self.left_out.get(reason, np.zeros_like(lost))
-        return Rows(self.counted & mask, {**self.left_out, reason: before + lost})
+        left_out = {**self.left_out, reason: before + lost}
+        return Rows(self.counted & mask, left_out, self.chosen_by)
 
     def group(self, mask: Mask) -> Rows:
         """Return a group of the counted rows; the others are ignored, not left out."""
-        return Rows(self.counted & mask)
+        return Rows(self.counted & mask, chosen_by=self.chosen_by)
+
+    def by(self, columns: Iterable[str]) -> Rows:
+        """Return the same rows, chosen by further columns."""
+        return replace(self, chosen_by=tuple(dict.fromkeys((*self.chosen_by, *columns))))
 
     def answered(self, variables: Sequence[Variable]) -> Rows:
         """Leave out rows without an answer in one of several columns."""

@@ -51,7 +51,7 @@ def _entries(folder: Path) -> list[dict[str, Any]]:
         return []
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _unreadable(folder, str(error)) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise _unreadable(folder, "another file, or one of another version")

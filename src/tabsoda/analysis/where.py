@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.analysis.rows import OUTSIDE, UNDECIDED, Rows
-from tabsoda.analysis.variables import Variable, find_variable, written_levels
+from tabsoda.analysis.variables import Variable, column_names, find_variable, written_levels
 from tabsoda.errors import InputError
 from tabsoda.schema.codes import CodeBook
 from tabsoda.schema.column import ColumnKind
@@ -71,6 +71,9 @@ def selected_rows(result: Imputations, where: str | Mask | Rows | None) -> Rows:
             raise _unreadable(where) from error
         known = np.array([truth.yes | truth.no for truth in found])
         inside = np.array([truth.yes for truth in found])
+        names = [named_column(node) for node in ast.walk(tree) if isinstance(node, ast.expr)]
+        columns = set(column_names(result))
+        rows = rows.by(sorted({name for name in names if name in columns}))
         return rows.keep(~known | inside, OUTSIDE).keep(known, UNDECIDED)
     mask = np.asarray(where)
     shapes = (rows.counted.shape, rows.counted.shape[1:])
