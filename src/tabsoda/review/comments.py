@@ -142,6 +142,6 @@ def _is_toml(text: str) -> bool:
     """Whether a text is valid TOML by itself."""
     try:
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return False
     return True

@@ -1,4 +1,4 @@
-"""Access control of the review page: only a local browser with the token."""
+"""Access control of the local pages: only a browser on this machine with the token."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 # A form or an image on another site cannot set a custom header.
 WRITE_HEADER = "x-tabsoda-review"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+# A route may answer with a policy of its own, such as the hashes of an inline script.
+_DEFAULTS = {"content-security-policy": POLICY, "x-frame-options": "DENY"}
 _SECURITY = {
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self';"
-    " img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none';"
-    " frame-ancestors 'none'",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
 }
 
 
@@ -36,11 +38,14 @@ class Guard:
         The first part of every path.
     port : int
         The port of the page; other host names for this machine are rejected, too.
+    command : str, default "review"
+        The command that serves the page, for messages.
     """
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int, command: str = "review") -> None:
         self.app = app
         self.token = token
+        self.command = command
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +53,10 @@ class Guard:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_SECURITY)
+                headers = MutableHeaders(scope=message)
+                headers.update(_SECURITY)
+                for name, value in _DEFAULTS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         if scope["type"] != "http":
@@ -64,12 +72,16 @@ class Guard:
         host = headers.get("host", "")
         # Another host name may point at this machine ("DNS rebinding").
         if host not in self.hosts:
-            return "This is not the address of the review page."
-        given = scope["path"].split("/")[1]
+            return f"This is not the address of the {self.command} page."
+        # The path of "OPTIONS *" has no slash.
+        given = "".join(scope["path"].split("/")[1:2])
         if not secrets.compare_digest(given.encode(), self.token.encode()):
-            return "The address is incomplete or old. Open the one that tabsoda review printed."
+            return (
+                "The address is incomplete or old. Open the one that"
+                f" tabsoda {self.command} printed."
+            )
         if scope["method"] in ("GET", "HEAD"):
             return ""
         if headers.get("origin") != f"http://{host}" or headers.get(WRITE_HEADER) != "1":
-            return "Changes can only be made from the review page."
+            return f"Changes can only be made from the {self.command} page."
         return ""

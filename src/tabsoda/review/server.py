@@ -1,4 +1,4 @@
-"""Serve the review page on this machine until the reviewer is done."""
+"""Serve a page on this machine until its user is done."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -13,13 +15,20 @@ from tabsoda.errors import InputError
 from tabsoda.review.app import make_app
 from tabsoda.review.session import ReviewSession
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
-class ReviewServer:
-    """A review page, bound to 127.0.0.1, at an address with a secret token.
+# make_app(token, port, stop)
+MakeApp = Callable[[str, int, Callable[[], None]], "ASGIApp"]
+
+
+class LocalServer:
+    """A page, bound to 127.0.0.1, at an address with a secret token.
 
     Parameters
     ----------
-    session : ReviewSession
+    make_app : callable
+        Called with the token, the port and what stops the server; returns the application.
     port : int, default 0
         0 chooses a free port.
 
@@ -29,7 +38,7 @@ class ReviewServer:
         The address of the page, including the token.
     """
 
-    def __init__(self, session: ReviewSession, port: int = 0) -> None:
+    def __init__(self, make_app: MakeApp, port: int = 0) -> None:
         try:
             self._socket = socket.create_server(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
@@ -43,7 +52,7 @@ class ReviewServer:
         self.address = f"http://127.0.0.1:{port}/{token}/"
         # No access log: it would contain the token.
         config = uvicorn.Config(
-            make_app(session, token, port, self.stop),
+            make_app(token, port, self.stop),
             access_log=False,
             log_level="warning",
             lifespan="off",
@@ -64,7 +73,21 @@ class ReviewServer:
         try:
             self._server.run(sockets=[self._socket])
         except KeyboardInterrupt:
-            # The usual way to stop a server; every decision is already saved.
+            # The usual way to stop a server; every change is already saved.
             pass
         finally:
             self._socket.close()
+
+
+class ReviewServer(LocalServer):
+    """The review page of one session.
+
+    Parameters
+    ----------
+    session : ReviewSession
+    port : int, default 0
+        0 chooses a free port.
+    """
+
+    def __init__(self, session: ReviewSession, port: int = 0) -> None:
+        super().__init__(partial(make_app, session), port)

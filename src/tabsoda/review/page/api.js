@@ -12,7 +12,7 @@ async function answer(request) {
   try {
     response = await request;
   } catch {
-    throw new Refused("The review server does not answer. Start tabsoda review again; what was "
+    throw new Refused("The server of this page does not answer. Start the command again; what was "
       + "decided before is saved.", 0);
   }
   if (response.status === 403) throw new Refused(await response.text(), 403);

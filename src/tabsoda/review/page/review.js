@@ -236,9 +236,9 @@ async function finish() {
   const open = review.rules.length - reviewed();
   if (open && !window.confirm(`${open} rules are not reviewed yet. Finish anyway? All decisions are saved.`)) return;
   drafts.clear();
-  await post("finish", {}).catch(() => {});
-  document.body.replaceChildren(el("main", { class: "done" },
-    el("h1", {}, "Done"),
+  const { next } = await post("finish", {}).catch(() => ({}));
+  if (next) return window.location.assign(next);
+  document.body.replaceChildren(el("main", { class: "done" }, el("h1", {}, "Done"),
     el("p", {}, `${reviewed()} of ${review.rules.length} rules are reviewed, all saved in ${review.file}. You can close this page.`)));
 }
 

@@ -1,0 +1,1 @@
+"""The six steps of the page, each a module with its routes."""
