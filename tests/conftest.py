@@ -114,6 +114,44 @@ def quick_settings():
     return make
 
 
+@pytest.fixture
+def parts(tmp_path_factory):
+    """Return a function that lists everything fitted, by name."""
+    from safetensors.numpy import load_file
+
+    def collect(engine):
+        folder = tmp_path_factory.mktemp("engine")
+        engine.save(folder)
+        return load_file(folder / "model.safetensors")
+
+    return collect
+
+
+@pytest.fixture
+def differing(parts):
+    """Return a function that names the fitted arrays in which two engines differ."""
+
+    def compare(one, other):
+        left, right = parts(one), parts(other)
+        both = left.keys() & right.keys()
+        different = {k for k in both if not np.array_equal(left[k], right[k], equal_nan=True)}
+        # Products of predictors are saved where a regression has some.
+        return different | (left.keys() ^ right.keys())
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def same_cells():
+    """Return a function that compares two results in every cell and every draw."""
+
+    def compare(one, other):
+        names = ("rows", "positions", "draws", "mode", "median")
+        return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+
+    return compare
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """Return Debian's chromium, or skip where there is none."""

@@ -79,7 +79,7 @@ def test_contributing_lists_every_package_and_module() -> None:
     assert listed == PACKAGES | nested | modules
 
 
-@pytest.mark.parametrize("path", re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.py)`", CONTRIBUTING))
+@pytest.mark.parametrize("path", re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.(?:py|js))`", CONTRIBUTING))
 def test_files_that_contributing_names_exist(path: str) -> None:
     folder = ROOT / "tests" / "test_schema" if path.startswith("test_") else SOURCE
     assert (ROOT / path if path.startswith("tests/") else folder / path).is_file()

@@ -97,7 +97,7 @@ QUICK = {"training": {"max_steps": 250, "batch_size": 256}, "backbone": {"width"
 
 def test_the_default_beats_mode_and_mean():
     quick = {"training": {"max_steps": 200}, "trees": {"effort": "quick"}}
-    check(*compare(settings_for("balanced", 700, 18, quick), 700, 18))
+    check(*compare_two(settings_for("balanced", 700, 18, quick), 700, 18))
 
 
 # Three networks of a thousand steps each are for those who have the time; one will do here.

@@ -30,7 +30,7 @@ def hidden_gates(table, share=0.3, seed=1):
     return hidden
 
 
-def test_hidden_gates_whose_followers_are_told_are_resolved():
+def test_hidden_gates_with_known_followers_are_resolved():
     table = routed()
     hidden = hidden_gates(table)
     resolved, _ = seen_table(table, hidden, FOLLOWERS, "resolved")
@@ -56,17 +56,17 @@ def test_gates_that_nobody_leaves_out_stay_as_they_are():
     assert np.array_equal(unresolved_followers(routed(), FOLLOWERS), FOLLOWERS)
 
 
-def test_the_share_of_followers_that_are_told_decides():
+def test_the_share_of_known_followers_decides():
     table = routed(4000)
     hidden = np.zeros(table.shape, dtype=bool)
     hidden[:1000, 0] = True
-    told = np.arange(4000) >= 100
-    part, _ = seen_table(table, hidden & told[:, None], FOLLOWERS, "unresolved")
+    known = np.arange(4000) >= 100
+    part, _ = seen_table(table, hidden & known[:, None], FOLLOWERS, "unresolved")
     part, _ = seen_table(part, hidden, FOLLOWERS, "resolved")
-    # One in ten of the followers beside a missing gate is told: far fewer than usual.
+    # One in ten of the followers of a missing gate is known: far fewer than usual.
     assert unresolved_followers(part, FOLLOWERS)[0, 1]
-    told = np.arange(4000) >= 600
-    part, _ = seen_table(table, hidden & told[:, None], FOLLOWERS, "unresolved")
+    known = np.arange(4000) >= 600
+    part, _ = seen_table(table, hidden & known[:, None], FOLLOWERS, "unresolved")
     part, _ = seen_table(part, hidden, FOLLOWERS, "resolved")
     assert not unresolved_followers(part, FOLLOWERS)[0, 1]
 
@@ -128,13 +128,13 @@ def test_a_follower_of_two_gates_is_found_though_either_may_hide_it():
     assert np.array_equal(unresolved_followers(seen, found), expected)
 
 
-def test_a_follower_known_to_nobody_is_no_follower():
+def test_a_gate_without_known_skips_has_no_follower():
     table = two_gates()
     nobody = np.zeros(table.shape, dtype=bool)
     nobody[:, 4] = table.values[:, 0] == 0
     states = table.states.skipped & ~nobody
     unknown = CodedTable.from_values(COLUMNS, np.where(nobody, np.nan, table.values), states)
-    # Nobody who said no to the first is known to have skipped: only the second tells.
+    # Nobody who said no to the first is known to have skipped: only the second shows it.
     assert find_followers(unknown, known_only=True)[:, 4].tolist() == [False, True] + [False] * 3
 
 
@@ -150,7 +150,7 @@ def test_unresolved_cells_are_those_behind_a_hidden_gate(seed):
 
 
 @pytest.mark.parametrize("track", ["resolved", "unresolved"])
-def test_the_embedded_surveys_gates_are_told_apart(track):
+def test_the_gates_of_the_embedded_survey_are_distinguished(track):
     table = make_survey(n_rows=1500, n_columns=25, seed=1).complete_table
     followers = find_followers(table)
     hidden = table.states.answered & followers.any(axis=1)

@@ -1,4 +1,4 @@
-"""The scores of real files tell right guesses, codes, gates and skip cells from wrong ones."""
+"""The scores of real files separate right guesses, codes, gates and skip cells from wrong ones."""
 
 import importlib
 import json
@@ -110,7 +110,7 @@ def test_a_wrong_kind_is_counted_once(benchmark, judged):
     assert found["orders"]["of"] == 0
 
 
-def test_a_wrong_order_and_a_level_that_is_no_answer_are_counted(benchmark, judged):
+def test_a_wrong_order_and_a_level_that_is_not_an_answer_are_counted(benchmark, judged):
     mixed = scores(benchmark, judged, health(levels=(1, 3, 2)))
     assert mixed["orders"]["wrong"] == 1
     kept = scores(benchmark, judged, health(levels=(1, 2, 3, 9), codes={}))

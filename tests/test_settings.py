@@ -84,7 +84,7 @@ def test_bounds_that_are_not_allowed_themselves(kind, group, name, allowed, refu
 
 @named(NUMBERS)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "1", True, (1,), [2]])
-def test_what_is_no_number_is_refused(kind, group, item, value):
+def test_values_that_are_not_numbers_are_refused(kind, group, item, value):
     with pytest.raises(InputError, match=rf"{group}\.{item.name}"):
         with_value(kind, group, item, value)
 
@@ -96,7 +96,7 @@ def test_counts_are_whole(kind, group, item):
 
 
 @named([case for case in NUMBERS if case[2].default is not None])
-def test_none_is_no_number(kind, group, item):
+def test_none_is_not_a_number(kind, group, item):
     with pytest.raises(InputError, match="Expected: a number"):
         with_value(kind, group, item, None)
 

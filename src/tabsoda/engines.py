@@ -37,10 +37,7 @@ AnySettings = EngineSettings | PaperSettings
 
 
 class Engine(Protocol):
-    """A fitted imputation model for tables of certain columns.
-
-    The methods are documented in :class:`tabsoda.engine.engine.DefaultEngine`.
-    """
+    """A fitted imputation model for tables of certain columns."""
 
     columns: tuple[Column, ...]
     history: list[dict[str, Any]]
@@ -73,19 +70,77 @@ class Engine(Protocol):
         keys: NDArray[np.int64] | None = None,
         keep: Keep = keep_nothing,
     ) -> ImputedCells:
-        """Estimate every missing cell, and draw it ``n_draws`` times."""
+        """Estimate every missing cell, and draw it ``n_draws`` times.
+
+        A row's result depends only on the row, not on the others, their order or their number.
+        Equal rows are numbered by their order of appearance within one call, so equal rows imputed
+        in separate calls get equal draws: impute a table in one call, or give keys.
+
+        Parameters
+        ----------
+        table : CodedTable
+            Must have the columns the engine was fitted on; may contain new rows.
+        n_draws : int
+        progress : callable, optional
+        events : EventLog, optional
+            Receives decisions about this table's rows.
+        whole_numbers : bool
+            Point estimates of columns whose answers were all whole are rounded.
+        keys : ndarray of int64, shape (n_rows,), optional
+            As in :meth:`draw`.
+        keep : Keep
+            Called for the point estimate and every draw; may return stored results of an earlier
+            run.
+
+        Returns
+        -------
+        ImputedCells
+            Without the cells of columns that could not be modelled and have no constant.
+        """
 
     def draw(
         self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Draw every missing cell once, shape (n_rows, n_columns)."""
+        """Draw every missing cell once.
+
+        Parameters
+        ----------
+        table : CodedTable
+            Of the columns the engine was fitted on.
+        number : int
+            Which draw, from 1.
+        keys : ndarray of int64, shape (n_rows,), optional
+            Identify the rows' random numbers;
+            :func:`~tabsoda._internal.randomness.row_keys` of the table unless given. A row that
+            is drawn again after some of its cells were filled keeps its random numbers if it keeps
+            its key.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_columns)
+            The table's answers with missing cells drawn; NaN at skips and where nothing can be
+            drawn.
+        """
 
     def level_probabilities(
         self, table: CodedTable, keys: NDArray[np.int64] | None = None
     ) -> dict[int, NDArray[np.float64]]:
-        """Return the probabilities of levels of missing cells, by column position."""
+        """Return the probabilities of levels behind the point estimates of :meth:`impute`.
 
-    def fingerprint(self) -> bytes:
+        Parameters
+        ----------
+        table : CodedTable
+        keys : ndarray of int64, shape (n_rows,), optional
+            As in :meth:`draw`.
+
+        Returns
+        -------
+        dict of int to ndarray of float64, shape (n_rows, n_levels)
+            By position, for the categorical columns that are modelled; NaN in cells that are
+            not missing.
+        """
+
+    def fingerprint(self) -> str:
         """Return a hash that is equal for the same fit."""
 
     def save(self, folder: Path) -> None:
@@ -117,7 +172,7 @@ def settings_for(
     Examples
     --------
     >>> settings_for("balanced", 4000, 40).training.max_steps
-    1000
+    700
     >>> settings_for("path", 4000, 40, {"em": {"rounds": 2}}).em.rounds
     2
     """

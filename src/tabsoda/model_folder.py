@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -20,6 +20,7 @@ from tabsoda.schema.column import Column, ColumnKind, Reason
 FORMAT = "tabsoda-model"
 FORMAT_VERSION = 2
 TENSORS, TEXT = "model.safetensors", "model.json"
+Part = TypeVar("Part")
 
 
 def write_model(
@@ -72,7 +73,7 @@ def read_content(folder: Path) -> dict[str, Any]:
             expected=f"{TEXT} and {TENSORS}, written by save",
             next_step="Check the path, or fit a model and save it",
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(path, str(error)) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise _unreadable(path, "not written by tabsoda")
@@ -90,9 +91,9 @@ def readable(folder: Path) -> Iterator[None]:
         raise _unreadable(folder, f"{type(error).__name__}: {error}") from error
 
 
-def tensors_of(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
-    """Return the tensors whose names start with a prefix, without it."""
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+def part_of(named: Mapping[str, Part], prefix: str) -> dict[str, Part]:
+    """Return the tensors or arrays whose names start with a prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in named.items() if k.startswith(prefix)}
 
 
 def _unreadable(path: Path, found: str) -> InputError:

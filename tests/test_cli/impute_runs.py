@@ -101,7 +101,7 @@ def contents(folder):
 def assert_complete(folder):
     """Check that the manifest describes exactly the files that are there."""
     listed = json.loads((folder / "manifest.json").read_text())["outputs_sha256"]
-    # The report is no part of the result: tabsoda report writes it anew.
+    # The report is not part of the result: tabsoda report writes it again.
     apart = ("manifest.json", "report.html", "report.json")
     files = [p for p in folder.rglob("*") if p.is_file() and p.name not in apart]
     assert {str(p.relative_to(folder)) for p in files} == set(listed)

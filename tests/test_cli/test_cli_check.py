@@ -54,7 +54,7 @@ def test_findings_are_printed(folder, capsys):
     _check(folder)
     text = capsys.readouterr().out
     assert "r001 amount is skipped when ever is 2 'No'" in text
-    assert "1 of 2 answered, in rows 3\n" in text
+    assert "1 of 2 answered, in row 3\n" in text
     assert [line.split() for line in text.splitlines() if "How many" in line] == [
         ["amount", "How", "many", "a", "day?", "1", "33.3%"]
     ]

@@ -35,6 +35,8 @@ def test_summary_is_for_people(folder: Path) -> None:
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "1,500 respondents" in text
     assert "PARTNER is skipped when MARITAL is 1 'Married'" in text
+    assert "tabsoda desk survey.sav" in text
+    assert (folder / "survey.sav").is_file()
 
 
 def test_files_are_those_of_the_survey_and_its_rules(folder: Path) -> None:

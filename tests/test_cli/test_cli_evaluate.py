@@ -1,9 +1,13 @@
 """``tabsoda evaluate``: from a survey file to tables, resumed and extended."""
 
 import json
+import os
+import re
 
 import pytest
 
+from tabsoda.cli.evaluate import _method_names
+from tabsoda.cli.lengthy_methods import announcement
 from tabsoda.cli.main import main
 from tabsoda.datasets import make_survey
 
@@ -58,6 +62,8 @@ def test_from_a_file_to_tables(survey, tmp_path, capsys):
     assert max(map(len, shown.out.split("\n\nIn ")[0].splitlines())) <= 80
     assert f"{sum(accuracy) / 2:.3f} ±" in (out / "tables.md").read_text()
     assert (out / "differences-mar-mace.svg").is_file()
+    if os.name == "posix":
+        assert not [path for path in (out, *out.rglob("*")) if path.stat().st_mode & 0o077]
 
     _evaluate(survey, out, *common, "--replications", "3")
     assert "2 cells were run, 4 had been run before" in capsys.readouterr().out
@@ -85,7 +91,7 @@ def test_a_study_of_survey_folders(survey, tmp_path, capsys, monkeypatch):
         mechanisms = ["mnar"]
         replications = 2
         tracks = ["resolved", "unresolved"]
-        life_check = false
+        sanity_check = false
         [[methods]]
         name = "mode"
         [[methods]]
@@ -136,3 +142,38 @@ def test_a_dead_method_stops_the_run(survey, tmp_path, capsys):
     assert caught.value.code == 1
     message = " ".join(capsys.readouterr().err.split())
     assert "do not beat mode and mean on the embedded survey: Mode/mean" in message
+
+
+def test_all_leaves_out_what_takes_hours_and_says_how_to_run_it(capsys):
+    names = _method_names("all")
+    assert {"mode", "mice", "missforest", "default-engine"} <= set(names)
+    assert not {"tabsoda", "tabsoda-n", "diffputer", "tabsyn"} & set(names)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "take hours without a GPU: diffputer, tabcsdi, tabsyn, tabdiff, tabsoda," in said
+    more = _method_names("all,tabsoda,package.module:own")
+    assert sorted(more) == sorted([*names, "tabsoda", "package.module:own"])
+    assert _method_names("tabsoda,mode") == ["tabsoda", "mode"]
+
+
+def test_the_time_of_the_papers_engine_is_announced_before_the_start():
+    table = make_survey(n_rows=400, n_columns=14, seed=3).table
+    on_cpu = {"device": "cpu"}
+    cells = [("s", "mode", {}), *[("s", "tabsoda", on_cpu)] * 2, ("s", "diffputer", {})]
+    said = announcement(cells, {"s": table})
+    assert said.startswith("3 of 4 cells")
+    assert "tabsoda (2) and diffputer (1)" in said
+    assert "no estimate for diffputer" in said
+    both = _seconds_said(said)
+    one = _seconds_said(announcement(cells[:2], {"s": table}))
+    small = _seconds_said(
+        announcement([("s", "tabsoda", on_cpu | {"preset": "small"})], {"s": table})
+    )
+    # The probe of the machine's speed varies while other programs run.
+    assert both == pytest.approx(2 * one, rel=0.5)
+    assert both > 20 * small
+    assert announcement([("s", "mode", {})], {"s": table}) is None
+
+
+def _seconds_said(text):
+    number, unit = re.search(r"one at a time: tabsoda ([\d.]+) (\w+)", text).groups()
+    return float(number) * {"s": 1, "m": 60, "h": 3600}[unit[0]]

@@ -72,7 +72,7 @@ def test_mode_and_median_are_what_the_model_says(survey, result):
     assert again.complete(2).equals(pl.read_parquet(result / "imputations" / "002.parquet"))
 
 
-def test_manifest_tells_how_the_result_came_about(survey, result):
+def test_the_manifest_records_how_the_result_was_made(survey, result):
     manifest = json.loads((result / "manifest.json").read_text())
     assert manifest["options"]["seed"] == 1
     assert {"numpy", "polars", "torch"} <= manifest["libraries"].keys()
@@ -206,7 +206,7 @@ def test_mask_and_rules_add_up(survey, tmp_path, capsys):
     assert counts == either.sum(axis=0).tolist()
 
 
-def test_dry_run_tells_every_variable_and_writes_nothing(survey, tmp_path, capsys):
+def test_dry_run_lists_every_variable_and_writes_nothing(survey, tmp_path, capsys):
     impute(survey, tmp_path / "x", "--skip-mask", str(survey / "skip.parquet"), "--dry-run")
     text = capsys.readouterr().out
     source = read_survey(
@@ -223,13 +223,13 @@ def test_dry_run_tells_every_variable_and_writes_nothing(survey, tmp_path, capsy
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_who_forgets_the_rules_is_told_that_blanks_are_imputed(survey, tmp_path, capsys):
+def test_without_rules_a_warning_says_that_blanks_are_imputed(survey, tmp_path, capsys):
     impute(survey, tmp_path / "x", "--dry-run")
     assert "every blank is treated as a missing answer" in " ".join(capsys.readouterr().out.split())
     impute(survey, tmp_path / "x")
-    told = capsys.readouterr()
-    assert "every blank is treated as a missing answer" in " ".join(told.err.split())
-    assert "every blank taken as missing" in told.out
+    printed = capsys.readouterr()
+    assert "every blank is treated as a missing answer" in " ".join(printed.err.split())
+    assert "every blank taken as missing" in printed.out
     decisions = json.loads((tmp_path / "x" / "manifest.json").read_text())["events"]
     assert "every_blank_taken_as_missing" in [one["kind"] for one in decisions]
     flags = json.loads((tmp_path / "x" / "report.json").read_text())["flags"]
@@ -273,7 +273,7 @@ def test_a_model_imputes_another_file_without_fitting(survey, result, tmp_path, 
         assert manifest["inputs"][name] == {"file": file, "sha256": digest}
     whole = pl.read_parquet(result / "imputations" / "002.parquet")[100:160]
     part = pl.read_parquet(tmp_path / "out" / "imputations" / "002.parquet")
-    # Equal rows are told apart by their order, so a row's imputations move with it.
+    # Equal rows are distinguished by their order, so a row's imputations move with it.
     assert part.cast(pl.Float64).equals(whole.cast(pl.Float64))
     bad = refused(capsys, "impute", tmp_path / "new.csv", *model, "--seed", "4")
     assert "--seed is for fitting" in bad
@@ -313,7 +313,7 @@ SMALL = ("--preset", "small", "--set")
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "printed"),
     [
         (["--set", "steps=2"], "group.name=value"),
         (["--set", "training"], "group.name=value"),
@@ -340,7 +340,7 @@ SMALL = ("--preset", "small", "--set")
         (["-m", "-1"], "-1"),
     ],
 )
-def test_bad_options_are_told_before_any_work(survey, tmp_path, capsys, options, told):
+def test_bad_options_are_refused_before_any_work(survey, tmp_path, capsys, options, printed):
     arguments = [
         *("impute", str(survey / "survey.csv"), "-o", str(tmp_path / "out")),
         *(option.format(survey) for option in options),
@@ -349,7 +349,7 @@ def test_bad_options_are_told_before_any_work(survey, tmp_path, capsys, options,
         main(arguments)
     assert caught.value.code == 2
     shown = capsys.readouterr()
-    assert told in " ".join((shown.err + shown.out).split())
+    assert printed in " ".join((shown.err + shown.out).split())
     assert not (tmp_path / "out").exists()
 
 

@@ -29,7 +29,7 @@ def survey(tmp_path_factory):
     return write_survey(tmp_path_factory.mktemp("survey"))
 
 
-def test_interrupted_it_goes_on_after_the_training_of_the_network(survey, tmp_path):
+def test_an_interrupted_run_resumes_after_the_training_of_the_network(survey, tmp_path):
     # Long enough that the signal arrives before the model is finished.
     slow = {"trees__effort": "full", "regressions__sets": "10", "regressions__rounds": "3"}
     arguments = impute_arguments(survey, tmp_path / "out", **slow)
@@ -49,7 +49,7 @@ def test_interrupted_it_goes_on_after_the_training_of_the_network(survey, tmp_pa
     assert_same(tmp_path / "out", tmp_path / "whole")
 
 
-def test_interrupted_the_papers_engine_goes_on_after_the_last_round(survey, tmp_path):
+def test_an_interrupted_run_of_the_papers_engine_resumes_after_the_last_round(survey, tmp_path):
     arguments = impute_arguments(survey, tmp_path / "out", *TINY_PAPER, em__rounds="8")
     process = start(arguments)
     wait_for(tmp_path / "out" / ".checkpoint" / "round.json", process)

@@ -77,7 +77,7 @@ def test_after_a_failed_write_nothing_is_fitted_or_drawn_again(
     assert ("routed draw 2" in draws) == (kind == "routed")
 
 
-def test_interrupted_while_drawing_it_goes_on_with_the_next_draw(
+def test_a_run_interrupted_while_drawing_resumes_with_the_next_draw(
     survey, undisturbed, tmp_path, capsys, monkeypatch
 ):
     out = tmp_path / "out"
@@ -120,7 +120,7 @@ def test_what_is_not_the_disk_is_not_blamed_on_it(survey, tmp_path, capsys, monk
         patch.setattr(Imputations, "complete", uncastable)
         message = refused(capsys, *impute_arguments(survey, out, "-m", "2"), code=1)
     assert "the disk is not the cause: " in message
-    assert "cannot cast 'Object' type (results/result_tables.py, line " in message
+    assert "cannot cast 'Object' type (results/saving.py, line " in message
     assert "room" not in message
     impute(survey, out, "-m", "2", "--no-report")
     assert _reused(out).keys() == {"fitted_model_reused", "finished_draws_reused"}
@@ -162,7 +162,7 @@ def test_a_table_that_cannot_be_written_is_found_before_the_fit(
     def uncastable(*arguments):
         raise pl.exceptions.ComputeError("cannot cast 'Object' type")
 
-    monkeypatch.setattr("tabsoda.results.record._reasons_frame", uncastable)
+    monkeypatch.setattr("tabsoda.results.record._cells_frame", uncastable)
     message = refused(capsys, *impute_arguments(survey, tmp_path / "out"), code=1)
     assert "ComputeError: cannot cast 'Object' type (results/record.py, line " in message
     assert not (tmp_path / "out").exists()

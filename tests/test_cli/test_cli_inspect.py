@@ -5,6 +5,7 @@ import polars as pl
 import pyreadstat
 import pytest
 
+from tabsoda.cli.inspect import _with_ranges
 from tabsoda.cli.main import main
 from tabsoda.reading import read_survey
 from tabsoda.schema.files import load_schema
@@ -116,7 +117,7 @@ def test_wide_surveys_stay_readable(surveys, capsys, monkeypatch, name):
     assert len(lines) <= len(n_columns) + 40
 
 
-def test_guesses_that_differ_in_numbers_are_told_with_their_range(tmp_path, capsys):
+def test_guesses_that_differ_in_numbers_are_listed_with_their_range(tmp_path, capsys):
     pl.DataFrame(
         {
             "a": [1, 2, 3, 4] * 6,
@@ -152,3 +153,13 @@ def test_doubtful_kinds_come_first(tmp_path, capsys, monkeypatch):
     summary = json.loads(run(capsys, tmp_path / "a.sav", "--json"))
     sure = {v["name"]: v["confidence"] for v in summary["variables"]}
     assert sure == {"ever": "certain", "odd": "doubtful"}
+
+
+def test_reasons_with_thousands_are_merged_with_their_range():
+    reasons = [
+        "5,000 different whole numbers in 12,345 rows",
+        "80 different whole numbers in 90 rows",
+    ]
+    merged = _with_ranges(reasons)
+    assert merged == "80 to 5,000 different whole numbers in 90 to 12,345 rows"
+    assert _with_ranges(reasons[:1]) == reasons[0]

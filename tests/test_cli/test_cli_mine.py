@@ -91,7 +91,7 @@ def test_json_holds_rules_events_and_the_papers_table(survey, capsys):
 
 
 def test_skip_codes_of_the_file_do_not_count_as_found(survey, capsys):
-    # With the gate gone no rule can tell the skips, whatever the codes say.
+    # Without the gate no rule can explain the skips, whatever the codes say.
     pl.read_parquet(survey / "data.parquet").drop("smokes").write_parquet(survey / "data.parquet")
     pl.read_parquet(survey / "truth.parquet").drop("smokes").write_parquet(survey / "truth.parquet")
     schema = json.loads((survey / "schema.json").read_text())
@@ -124,7 +124,7 @@ def test_nothing_is_overwritten_unasked(survey, capsys):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         (["-o", "{}/data.parquet", "--force"], "one of the files to read"),
         (["-o", "{}/a.toml", "--mask", "{}/a.toml"], "named twice"),
@@ -136,9 +136,9 @@ def test_nothing_is_overwritten_unasked(survey, capsys):
         (["--reference", "{}/data.parquet"], "true and false"),
     ],
 )
-def test_bad_options_are_told_and_nothing_is_written(survey, capsys, options, told):
+def test_bad_options_are_refused_and_nothing_is_written(survey, capsys, options, expected):
     message = _refused(survey, capsys, *(option.format(survey) for option in options))
-    assert told in message
+    assert expected in message
 
 
 def test_a_reference_of_another_shape(survey, capsys):
@@ -223,7 +223,7 @@ def test_mine_check_and_min_precision_agree_where_a_skip_code_leads_to_answers(s
 
 
 def test_with_a_reference_skip_codes_are_blanks_and_the_file_agrees_with_check(survey, capsys):
-    """Codes alone tell the skips of "brand" here, so without them no rule is found."""
+    """Only codes mark the skips of "brand" here, so without them no rule is found."""
     data = pl.read_parquet(survey / "data.parquet")
     chance = np.random.default_rng(3).random(600) < 0.5
     brand = pl.Series("brand", np.where(chance, -1, 1))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.rule_text import columns, one_line, paragraph, short_name, without_name
+from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,15 +22,15 @@ _SHOWN = 20
 
 
 def check(
-    data: Path,
+    data: DataFile,
     rules: Path | None = None,
     /,
     *,
-    survey: Path | None = None,
-    codebook: Path | None = None,
-    unlisted: Literal["error", "missing"] = "error",
+    survey: DescriptionFile = None,
+    codebook: CodebookFile = None,
+    unlisted: Unlisted = "error",
     mine: Annotated[bool, Parameter(negative="")] = False,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List answers that rules or edits forbid, and blanks that no rule explains.
 
@@ -38,21 +39,11 @@ def check(
 
     Parameters
     ----------
-    data
-        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
     rules
         The rules file, as tabsoda mine -o writes it. Without it, only edits are checked.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
-    codebook
-        A DDI codebook (XML) that fills in labels.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
     mine
         Also mine the blanks that the rules leave unexplained, and list routing that they do not
         state. Useful with the rules of a questionnaire form.
-    as_json
-        Write the result as JSON.
     """
     from tabsoda.edits.checking import check_edits
     from tabsoda.edits.edit_set import EditSet
@@ -90,10 +81,9 @@ def check(
     if edits:
         head = f"{name}: {source.table.shape[0]:,} respondents" if result is None else ""
         lines += [head, "", *_edit_lines(found, console.width)]
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
-    for line in _unstated(unstated, console.width) if unstated is not None else ():
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    if unstated is not None:
+        lines += _unstated(unstated, console.width)
+    show(lines)
 
 
 def _unstated(rules: Sequence[UnstatedRule], width: int) -> Iterator[str]:
@@ -121,15 +111,20 @@ def _edit_lines(findings: tuple[EditFinding, ...], width: int) -> Iterator[str]:
         return
     yield paragraph(f"Violated by observed answers: {len(broken):,} of {many}.", width)
     for one in broken[:_SHOWN]:
-        rows = ", ".join(map(str, one.example_rows))
+        rows = _rows_text(one.example_rows)
         more = ", ..." if one.violated > len(one.example_rows) else ""
         label = f" ({one.label})" if one.label else ""
         yield paragraph(f"{one_line(one.title, 200)}{label}", width, "  ", "      ")
         yield paragraph(
-            f"{one.violated:,} of {one.known:,} respondents, in rows {rows}{more}", width, " " * 8
+            f"{one.violated:,} of {one.known:,} respondents, in {rows}{more}", width, " " * 8
         )
     if len(broken) > _SHOWN:
         yield f"  and {len(broken) - _SHOWN} more; --json lists all"
+
+
+def _rows_text(rows: Sequence[int]) -> str:
+    """Return "row 3" or "rows 3, 8"."""
+    return f"row{'s' * (len(rows) != 1)} {', '.join(map(str, rows))}"
 
 
 def _lines(
@@ -166,11 +161,11 @@ def _violations(result: CheckResult, width: int) -> Iterator[str]:
         width,
     )
     for finding in result.violations[:_SHOWN]:
-        rows = ", ".join(map(str, finding.example_rows))
+        rows = _rows_text(finding.example_rows)
         more = ", ..." if finding.answered > len(finding.example_rows) else ""
         yield paragraph(f"{finding.identifier}  {finding.sentence}", width, "  ", "      ")
         yield paragraph(
-            f"{finding.answered:,} of {finding.fired:,} answered, in rows {rows}{more}",
+            f"{finding.answered:,} of {finding.fired:,} answered, in {rows}{more}",
             width,
             " " * 8,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,24 +27,46 @@ def output() -> Console:
     return _Output(file=sys.stdout, highlight=False, soft_wrap=False)
 
 
+def show(lines: Iterable[str]) -> None:
+    """Print lines without wrapping or markup."""
+    console = output()
+    for line in lines:
+        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+
+
 def show_error(error: TabSODAError) -> None:
     """Write an error to stderr, wrapped only on a terminal."""
+    _write_message(f"Error: {error}", "red")
+
+
+def show_note(text: str) -> None:
+    """Write a note on the progress of the work to stderr, wrapped only on a terminal."""
     console = Console(file=sys.stderr, highlight=False)
-    # In a log or a pipe the message stays one line: a path broken in two cannot be searched for.
-    one_line = not console.is_terminal
-    console.print(f"Error: {error}", markup=False, style="red", soft_wrap=one_line)
+    console.print(text, markup=False, soft_wrap=not console.is_terminal)
 
 
 def show_warning(text: str) -> None:
     """Write a warning to stderr, wrapped only on a terminal."""
+    _write_message(f"Warning: {text}", "yellow")
+
+
+def _write_message(text: str, style: str) -> None:
     console = Console(file=sys.stderr, highlight=False)
-    one_line = not console.is_terminal
-    console.print(f"Warning: {text}", markup=False, style="yellow", soft_wrap=one_line)
+    # In a log or a pipe the message stays one line: a path broken in two cannot be searched for.
+    console.print(text, markup=False, style=style, soft_wrap=not console.is_terminal)
 
 
 def emit_json(content: Any) -> None:
     """Write a result as JSON to stdout."""
+    if sys.stdout is None:
+        # Closed by whoever started the command.
+        return
     sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def emit_text(text: str) -> None:
+    """Write a finished text, such as a file, to stdout as it is."""
+    sys.stdout.write(text)
 
 
 @contextmanager

@@ -274,6 +274,9 @@ def _summary(run: Demo) -> Iterable[str]:
         ],
         left=2,
     )
+    yield ""
+    yield "To do the same on a page in the browser, run in that folder:"
+    yield "   tabsoda desk survey.sav"
 
 
 def _wrapped(line: str) -> str:

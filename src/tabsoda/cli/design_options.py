@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from tabsoda.analysis.design_request import DesignRequest
     from tabsoda.analysis.sample_design import SampleDesign
     from tabsoda.results.imputations import Imputations
 
@@ -47,25 +48,13 @@ class DesignOptions:
 
     def of(self, result: Imputations) -> SampleDesign:
         """Return the design for a result."""
-        from tabsoda.analysis.sample_design import SampleDesign
+        return self.request().of(result)
 
-        parts: dict[str, Any] = {
-            "weights": self.weights,
-            "strata": self.strata,
-            "clusters": self.clusters,
-            "population": self._population(),
-        }
-        given = {name: part for name, part in parts.items() if part is not None}
-        given |= {"nest": self.nest, "lonely": self.lonely}
-        return SampleDesign(**given) if self.no_design else SampleDesign.described(result, **given)
+    def request(self) -> DesignRequest:
+        """Return the same as plain values, without the command line."""
+        from tabsoda.analysis.design_request import DesignRequest
 
-    def _population(self) -> str | float | None:
-        if self.population is None:
-            return None
-        try:
-            return float(self.population)
-        except ValueError:
-            return self.population
+        return DesignRequest(**asdict(self))
 
 
 def ignored_design(result: Imputations) -> str | None:

@@ -11,9 +11,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tabsoda._internal.files import make_folder, write_text
-from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.console import emit_json, output, progress, show
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import columns, paragraph, short_name
+from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 from tabsoda.event_texts import detail
@@ -29,12 +30,12 @@ _METHODS = ("mode", "boosting")
 
 
 def diagnose(
-    data: Path,
+    data: DataFile,
     /,
     *,
-    survey: Path | None = None,
-    codebook: Path | None = None,
-    unlisted: Literal["error", "missing"] = "error",
+    survey: DescriptionFile = None,
+    codebook: CodebookFile = None,
+    unlisted: Unlisted = "error",
     rules: Path | None = None,
     skip_mask: Path | None = None,
     share: Annotated[float, Parameter(validator=Number(gt=0, lt=1))] = 0.1,
@@ -46,7 +47,7 @@ def diagnose(
     changes: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     device: str = "auto",
     output_folder: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Hide some answers, impute them, and report per question how well they are predicted.
@@ -57,14 +58,6 @@ def diagnose(
 
     Parameters
     ----------
-    data
-        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
-    codebook
-        A DDI codebook (XML) that fills in labels.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
     rules
         Routing rules (rules.toml) that say which blanks are skips.
     skip_mask
@@ -91,8 +84,6 @@ def diagnose(
         auto, cpu or cuda.
     output_folder
         Folder to write to.
-    as_json
-        Write the result as JSON.
     force
         Overwrite existing files in the folder.
     """
@@ -117,9 +108,7 @@ def diagnose(
     if as_json:
         emit_json(found)
         return
-    console = output()
-    for line in _text(found, files, console.width):
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(_text(found, files, output().width))
 
 
 def _methods(

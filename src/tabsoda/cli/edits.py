@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.survey_options import CodebookFile, DataFile, DescriptionFile, Unlisted
 
 if TYPE_CHECKING:
     from tabsoda.edits.proposals import Proposal
@@ -20,12 +21,12 @@ _SHOWN = 40
 
 
 def edits(
-    data: Path,
+    data: DataFile,
     /,
     *,
-    survey: Path | None = None,
-    codebook: Path | None = None,
-    unlisted: Literal["error", "missing"] = "error",
+    survey: DescriptionFile = None,
+    codebook: CodebookFile = None,
+    unlisted: Unlisted = "error",
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     accept_all: Annotated[bool, Parameter(negative="")] = False,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
@@ -39,14 +40,6 @@ def edits(
 
     Parameters
     ----------
-    data
-        The survey: CSV, Parquet, SPSS, Stata or SAS.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
-    codebook
-        A DDI codebook (XML) that fills in labels.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
     output_file
         The description to write, such as edited.toml.
     accept_all
@@ -75,9 +68,7 @@ def edits(
     if as_json:
         emit_json({"source": source.source, "proposals": [one.to_dict() for one in proposals]})
         return
-    console = output()
-    for line in _lines(proposals, output_file, console.width, accepted=accept_all):
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(_lines(proposals, output_file, output().width, accepted=accept_all))
 
 
 def _lines(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.console import emit_json, output, progress, show, show_note
+from tabsoda.cli.lengthy_methods import announcement, lengthy_methods
 from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.survey_options import AsJson, DescriptionFile
 from tabsoda.cli.table_text import table_text
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 from tabsoda.progress import Progress
 
 if TYPE_CHECKING:
+    from tabsoda.bench.cases import SurveyCase
     from tabsoda.bench.methods.registry import Entry
+    from tabsoda.bench.studies.cells import CellSettings
     from tabsoda.bench.studies.runner import RunSummary
     from tabsoda.bench.studies.store import Store
     from tabsoda.bench.studies.study import Study
@@ -35,7 +39,7 @@ def evaluate(
     /,
     *,
     output_folder: Annotated[Path, Parameter(name=["--output", "-o"])],
-    survey: Path | None = None,
+    survey: DescriptionFile = None,
     skip_mask: Path | None = None,
     study: Path | None = None,
     methods: str | None = None,
@@ -49,7 +53,7 @@ def evaluate(
     seed: Annotated[int, WHOLE] = 0,
     engine: Literal["local", "joblib", "ray"] = "local",
     jobs: Annotated[int | None, WHOLE] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Hide answers of a survey, impute them with several methods, and compare.
 
@@ -65,17 +69,16 @@ def evaluate(
         --study: the folder of survey folders [default: $TABSODA_SURVEYS].
     output_folder
         Folder to write to.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
     skip_mask
         A mask (Parquet or CSV) that says which cells are skips.
     study
         A study file (TOML) that describes the whole grid; of the options below, only --methods,
         --engine and --jobs are used with it.
     methods
-        Names separated by commas, or all [default: mode,boosting,default-engine].
-        tabsoda, tabsoda-skip and tabsoda-n are the paper's, default-engine and
-        default-engine-skip this package's default. With --study: run only these.
+        Names separated by commas [default: mode,boosting,default-engine]. all stands for every
+        method that takes minutes; name those that take hours without a GPU as well:
+        all,tabsoda,diffputer. tabsoda, tabsoda-skip and tabsoda-n are the paper's, default-engine
+        and default-engine-skip this package's default. With --study: run only these, or all.
         package.module:factory adds a method of your own.
     mechanisms
         Missingness mechanisms by which cells are hidden: mcar, mar, mnar.
@@ -98,8 +101,6 @@ def evaluate(
         Where cells run: local, joblib (processes) or ray (a cluster).
     jobs
         How many cells run at a time.
-    as_json
-        Write the result as JSON.
     """
     from tabsoda.bench.studies.runner import run_study
     from tabsoda.bench.studies.store import Store
@@ -133,6 +134,7 @@ def evaluate(
     cells = plan.cells(cases)
     # The folder is created only after the whole request has been checked.
     store = Store(output_folder)
+    _announce(cases, store.pending(cells))
     with study_progress("Evaluating") as update:
         summary = run_study(
             cases,
@@ -140,7 +142,7 @@ def evaluate(
             store,
             engine=engine,
             jobs=jobs,
-            life_check=plan.life_check,
+            sanity_check=plan.sanity_check,
             progress=update,
         )
     document = {"study": whole.model_dump(mode="json")} | store.collect()
@@ -168,17 +170,32 @@ def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _announce(cases: Mapping[str, SurveyCase], cells: Iterable[CellSettings]) -> None:
+    """Say before the start which methods will take hours."""
+    listed = [(cell.survey, cell.method, cell.options) for cell in cells]
+    text = announcement(listed, {name: case.table for name, case in cases.items()})
+    if text is not None:
+        show_note(text)
+
+
 def _method_names(methods: str) -> list[str]:
-    if methods != "all":
-        return _listed(methods)
+    named = _listed(methods)
+    if "all" not in named:
+        return named
     from tabsoda.bench.methods.registry import METHODS
 
-    absent = [name for name, entry in METHODS.items() if not _available(entry)]
-    if absent:
-        sys.stderr.write(
-            f"Left out because their packages are not installed: {', '.join(absent)}\n"
+    lengthy = [name for name in lengthy_methods() if name not in named]
+    if lengthy:
+        show_note(
+            f"Left out because they take hours without a GPU: {', '.join(lengthy)}. To run them,"
+            f" name them: --methods all,{lengthy[-1]}"
         )
-    return [name for name in METHODS if name not in absent]
+    tried = [name for name in METHODS if name not in lengthy]
+    absent = [name for name in tried if name not in named and not _available(METHODS[name])]
+    if absent:
+        show_note(f"Left out because their packages are not installed: {', '.join(absent)}")
+    others = [name for name in named if name not in METHODS and name != "all"]
+    return [name for name in tried if name not in absent] + others
 
 
 def _available(entry: Entry) -> bool:
@@ -229,5 +246,4 @@ def _show(
         if mechanism.value in tables:
             lines += [*table_text(tables[mechanism.value], console.width), ""]
     lines += [f"In {folder}: results.json, tables.md, tables.tex, tables.html, differences-*.svg"]
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(lines)

@@ -15,17 +15,18 @@ from tabsoda.cli.console import emit_json, progress
 from tabsoda.cli.impute_options import ImputerOptions
 from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards, show_shards
 from tabsoda.cli.impute_text import announce_plan, show_plan, show_result
+from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
 from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 
 
 def impute(
-    data: Path,
+    data: DataFile,
     /,
     *,
-    survey: Path | None = None,
-    codebook: Path | None = None,
-    unlisted: Literal["error", "missing"] = "error",
+    survey: DescriptionFile = None,
+    codebook: CodebookFile = None,
+    unlisted: Unlisted = "error",
     rules: Path | None = None,
     skip_mask: Path | None = None,
     mine: Annotated[bool, Parameter(negative="")] = False,
@@ -52,7 +53,7 @@ def impute(
     jobs: Annotated[int | None, WHOLE, Parameter(validator=Number(gte=1))] = None,
     report: Annotated[bool, Parameter(name="--report", negative="--no-report")] = True,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Impute the missing answers of a survey; skipped questions stay empty.
@@ -65,14 +66,6 @@ def impute(
 
     Parameters
     ----------
-    data
-        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
-    codebook
-        A DDI codebook (XML) that fills in labels.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
     rules
         Reviewed routing rules (rules.toml) that say which blanks are skips; see tabsoda review.
     skip_mask
@@ -139,8 +132,6 @@ def impute(
         Also write report.html and report.json.
     dry_run
         Only show what would be imputed, and the time and memory it would take.
-    as_json
-        Write the result as JSON.
     force
         Overwrite the files of an earlier run in the folder.
     """

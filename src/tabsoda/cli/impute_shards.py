@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda.cli.console import output, progress
-from tabsoda.cli.durations import duration_text
-from tabsoda.cli.impute_text import show
+from tabsoda.cli.console import output, progress, show
+from tabsoda.cli.progress_lines import duration_text
 from tabsoda.cli.rule_text import columns, paragraph
 from tabsoda.errors import InputError
 

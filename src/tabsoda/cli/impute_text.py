@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tabsoda.cli.console import output
-from tabsoda.cli.durations import duration_text
+from tabsoda.cli.console import output, show
+from tabsoda.cli.progress_lines import duration_text
 from tabsoda.cli.rule_text import columns, events_text, one_line, paragraph, short_name
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def no_skips_text(n_missing: int, n_skipped: int) -> list[str]:
         return []
     text = (
         "No rule, mask or code marks a cell as skipped, so every blank is treated as a missing"
-        " answer. If the questionnaire skips questions, find its routing with tabsoda mine."
+        " answer. If the questionnaire skips questions, find its routing with tabsoda mine, or"
+        " write rules by hand if mining found none."
     )
     return [paragraph(text, output().width, hanging="")]
 
@@ -122,10 +123,12 @@ def _routing_text(routing: RoutingRecord | None) -> str:
     # Cells of absent respondents are skipped in every draw and counted separately.
     skipped -= routing.withheld
     how = "on average {:,.0f} per draw were" if routing.skipped else "{:,.0f} were"
-    text = (
-        f"Routing: {routing.followers:,} cells depend on {routing.gates:,} missing gates;"
-        f" {how.format(skipped)} skipped."
-    )
+    text = "Routing: no cell depends on a missing gate."
+    if routing.followers:
+        text = (
+            f"Routing: {routing.followers:,} cells depend on {routing.gates:,} missing gates;"
+            f" {how.format(skipped)} skipped."
+        )
     if routing.withheld:
         text += f" {routing.withheld:,} cells of absent respondents were skipped as well."
     if kept:
@@ -232,10 +235,3 @@ def _contents(folder: Path, n_draws: int) -> Iterable[str]:
         ],
         left=2,
     )
-
-
-def show(lines: Iterable[str]) -> None:
-    """Print lines without wrapping or markup."""
-    console = output()
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)

@@ -8,43 +8,40 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import one_line, short_name, without_name
+from tabsoda.cli.survey_options import AsJson, DataFile, DescriptionFile, Unlisted
 from tabsoda.event_texts import to_dicts_with_text
 
 _FLAGS_SHOWN = 8
 # A wrong role loses a question, so every guess is shown.
 _SHOWN_IN_FULL = ("role_guessed",)
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d+(?:,\d{3})*")
 _NAME_WIDTH = 18
 _MARKS = {"doubtful": "??", "likely": "?"}
 
 
 def inspect(
-    data: Path,
+    data: DataFile,
     /,
     *,
-    survey: Path | None = None,
+    survey: DescriptionFile = None,
     codebook: Path | None = None,
     settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    unlisted: Literal["error", "missing"] = "error",
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    unlisted: Unlisted = "error",
+    as_json: AsJson = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Show what is in a survey file, and propose its description.
 
     Parameters
     ----------
-    data
-        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
     codebook
         A DDI codebook (XML) that fills in labels, categories, missing codes and universes.
     settings
@@ -53,10 +50,6 @@ def inspect(
         repeated.
     output_file
         The description to write, such as survey.toml.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
-    as_json
-        Write the result as JSON.
     force
         Overwrite the output if it exists.
     """
@@ -183,7 +176,8 @@ def _with_ranges(reasons: list[str]) -> str:
     """Merge reasons that differ only in numbers into one, with the range of each number."""
     bare = [_bare(reason) for reason in reasons]
     ranges = []
-    for numbers in zip(*(map(int, _NUMBER.findall(text)) for text in bare), strict=True):
+    found = ([int(one.replace(",", "")) for one in _NUMBER.findall(text)] for text in bare)
+    for numbers in zip(*found, strict=True):
         low, high = min(numbers), max(numbers)
         ranges.append(f"{low:,}" if low == high else f"{low:,} to {high:,}")
     return _NUMBER.sub(lambda _: ranges.pop(0), bare[0])

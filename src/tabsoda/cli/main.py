@@ -16,6 +16,9 @@ from tabsoda._internal.threads import wait_passively
 from tabsoda._version import __version__
 from tabsoda.errors import TabSODAError
 
+# Errors of the system when the output goes to a file on a full or broken disk.
+_NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def _shown_default(value: object) -> str | None:
     """Return the default to show in the help; none for a switch that is off or an empty list."""
@@ -32,11 +35,12 @@ app = App(
 )
 # In the order of the work. Called by path: a verb's libraries are imported only when it runs.
 _VERBS = {
+    "desk": "Do all of this on a page in the browser.",
     "inspect": "Show what is in a survey file.",
     "questionnaire": "Read description and routing rules from a questionnaire form.",
     "mine": "Find the routing rules of a survey.",
     "review": "Approve or reject routing rules.",
-    "edits": "Propose edits: what answers satisfy together.",
+    "edits": "Propose edits: rules that answers satisfy together.",
     "check": "Check data against routing rules and edits.",
     "impute": "Impute the missing answers.",
     "report": "Write a report on imputations.",
@@ -44,6 +48,7 @@ _VERBS = {
     "pool": "Pool models, means, shares and tables over all imputations.",
     "sensitivity": "See how much a finding depends on why answers are missing.",
     "export": "Write imputations for Stata, R, SPSS, SAS, CSV or Parquet.",
+    "archive": "Pack a project of the desk into one file.",
     "evaluate": "Compare methods on a survey.",
     "reproduce": "Reproduce the paper's tables from the public-use files.",
     "demo": "Run the whole workflow on an embedded survey.",
@@ -100,9 +105,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The reader closed the pipe, as `| head` does. That is not an error.
         _drop_output()
         sys.exit(0)
+    except SystemExit as end:
+        # rich ends the program with 1 if the reader closes the pipe while it prints the help.
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        sys.exit(0)
     except OSError as error:
         # Errors of files were reported above, with their names.
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EIO):
+        if error.filename is not None or error.errno not in _NOT_WRITABLE:
             raise
         _drop_output()
         sys.stderr.write(f"Error: The output cannot be written: {error.strerror}.\n")

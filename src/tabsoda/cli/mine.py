@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.console import emit_json, output, progress, show
 from tabsoda.cli.outputs import Writer, check_outputs, write_together
 from tabsoda.cli.rule_text import (
     columns,
@@ -21,6 +21,7 @@ from tabsoda.cli.rule_text import (
     rules_heading,
     rules_text,
 )
+from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
 from tabsoda.errors import InputError
 from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.events import EventLog
@@ -37,19 +38,19 @@ _GRAPHS = (".json", ".mmd", ".dot")
 
 
 def mine(
-    data: Path,
+    data: DataFile,
     /,
     *,
-    survey: Path | None = None,
-    codebook: Path | None = None,
-    unlisted: Literal["error", "missing"] = "error",
+    survey: DescriptionFile = None,
+    codebook: CodebookFile = None,
+    unlisted: Unlisted = "error",
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     mask: Path | None = None,
     graph: Path | None = None,
     reference: Path | None = None,
     screen: Literal["purity", "paper"] = "purity",
     preset: str = "default",
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Find the routing rules of a survey and write them as sentences.
@@ -59,14 +60,6 @@ def mine(
 
     Parameters
     ----------
-    data
-        The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.
-    survey
-        The survey's description: survey.toml or schema.json. Guessed if not given.
-    codebook
-        A DDI codebook (XML) that fills in labels.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
     output_file
         The rules file to write, such as rules.toml.
     mask
@@ -79,8 +72,6 @@ def mine(
         How candidate rules are screened: by their purity, or as in the paper.
     preset
         Settings of the miner: default, path, nsduh-50, nsduh-100, nsduh-200, small-survey.
-    as_json
-        Write the result as JSON.
     force
         Overwrite outputs that exist.
     """
@@ -205,8 +196,7 @@ def _show(
         lines += ["Automatic decisions:", *events_text(events, width), ""]
     if "reference" in result:
         lines += _comparison(result)
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(lines)
 
 
 def _opening(result: Mapping[str, Any]) -> Iterator[str]:

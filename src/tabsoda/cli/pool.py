@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output, progress, show_warning
+from tabsoda.cli.console import emit_json, emit_text, output, progress, show_warning
 from tabsoda.cli.design_options import DesignOptions, ignored_design
+from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.rule_text import paragraph
 from tabsoda.errors import InputError, InteractionWarning
+
+if TYPE_CHECKING:
+    from tabsoda.analysis.request import EstimateRequest
+    from tabsoda.results.imputations import Imputations
 
 _DESCRIBED = DesignOptions()
 
@@ -25,6 +30,7 @@ def pool(
     mean: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     median: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     quantile: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    quantile_rule: str | None = None,
     share: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     total: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
     ratio: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
@@ -34,7 +40,13 @@ def pool(
     family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
     exponentiate: Annotated[bool, Parameter(negative="")] = False,
     design: DesignOptions = _DESCRIBED,
+    form: Annotated[
+        Literal["text", "tsv", "md", "html", "tex"], Parameter(name="--format")
+    ] = "text",
+    picture: Annotated[Path | None, Parameter(name=["--picture", "-o"])] = None,
+    code: Literal["r", "stata", "python"] | None = None,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Analyse every imputation and pool the results by Rubin's rules.
 
@@ -66,6 +78,9 @@ def pool(
         Questions to estimate the median of.
     quantile
         Questions and quantiles to estimate, such as AGE:0.9 or AGE:0.25 AGE:0.75.
+    quantile_rule
+        Medians and quantiles as R's svyquantile and mitools give them: math, school, shahvaish
+        or hf1 to hf9.
     share
         Questions to estimate the share of every answer of.
     total
@@ -83,43 +98,55 @@ def pool(
         gaussian for numbers, binomial for yes or no, poisson for counts.
     exponentiate
         Show odds ratios (binomial) or rate ratios (poisson).
+    form
+        How to write the table: as text, as TSV for a spreadsheet, as Markdown, HTML or LaTeX.
+    picture
+        Also draw the estimates and their intervals to this file, such as estimates.svg.
+    code
+        Do not estimate, but print code for another program that gives the same numbers from the
+        files of tabsoda export: --to r, --to stata, or --to parquet for Python.
     as_json
         Write the result as JSON.
+    force
+        Overwrite the picture.
     """
     from tabsoda.analysis.linearisation import Sample
+    from tabsoda.analysis.request import EstimateRequest
     from tabsoda.analysis.results_text import results_text
     from tabsoda.analysis.sample_design import find_sample
     from tabsoda.results.result_folder import load_result
 
-    wanted = _wanted(
-        formula,
-        table,
+    kind, of = _asked(
+        formula=() if formula is None else (formula,),
         mean=mean,
         median=median,
         quantile=quantile,
         share=share,
         total=total,
         ratio=ratio,
+        table=table or (),
     )
-    if formula is None and (exponentiate or family != "gaussian"):
-        raise InputError(
-            "The options --family and --exponentiate only apply to models",
-            next_step="Leave them out, or give a --formula",
-        )
+    asked = EstimateRequest(
+        kind, of, family, exponentiate, where, by, design.request(), quantile_rule
+    )
+    if picture is not None:
+        check_outputs([picture], [], force=force)
     with progress("Reading") as update:
         update(0, 1, "")
         found = load_result(result)
+    if code is not None:
+        _print_code(found, asked, code)
+        return
     sampling = design.of(found)
     sample = find_sample(found, design=sampling)
-    options: dict[str, Any] = {"design": sampling, "where": where}
     with progress("Estimating") as update, warnings.catch_warnings():
         # Shown below, after the progress bar.
         warnings.simplefilter("ignore", InteractionWarning)
-        if formula is not None:
-            options |= {"family": family, "exponentiate": exponentiate, "progress": update}
-        parts = [_estimated(found, by, function, names, options) for function, names in wanted]
+        parts = asked.estimate(found, update)
     for text in dict.fromkeys(text for part in parts for text in getattr(part, "warnings", ())):
         show_warning(text)
+    if picture is not None:
+        _draw(asked, parts, picture)
     request: dict[str, Any] = {"weights": sampling.weights, "where": where, "by": by}
     if formula is not None:
         request = {"formula": formula, "family": family, **request}
@@ -128,110 +155,58 @@ def pool(
         request["design"] = sample.facts if isinstance(sample, Sample) else None
         emit_json(request | (shown[0] if formula is not None else {"results": shown}))
         return
+    if form != "text":
+        _print_table(asked, parts, form)
+        return
     console = output()
-    lines = [*_request_lines(request), results_text(parts, console.width)]
+    lines = [*_request_lines(request, console.width), results_text(parts, console.width)]
     if design.no_design:
         lines += textwrap.wrap(ignored_design(found) or "", console.width)
     text = "\n".join(lines)
     console.print(text, markup=False, no_wrap=True, crop=False)
 
 
-def _wanted(
-    formula: str | None, table: tuple[str, str] | None, **questions: tuple[str, ...]
-) -> list[tuple[Callable[..., Any], tuple[Any, ...]]]:
-    """Return the functions to call, each with its arguments."""
-    from tabsoda import analysis
-
-    simple = {
-        "mean": analysis.pooled_mean,
-        "median": analysis.pooled_median,
-        "share": analysis.pooled_proportions,
-        "total": analysis.pooled_total,
-    }
-    choices: dict[str, list[tuple[Callable[..., Any], tuple[Any, ...]]]] = {
-        "--formula": [(analysis.pooled_model, (formula,))] if formula is not None else [],
-        **{
-            f"--{option}": [(function, (name,)) for name in questions[option]]
-            for option, function in simple.items()
-        },
-        "--quantile": [
-            (analysis.pooled_quantile, one) for one in _quantiles(questions["quantile"]).items()
-        ],
-        "--ratio": [(analysis.pooled_ratio, _ratio(text)) for text in questions["ratio"]],
-        "--table": [(analysis.pooled_table, table)] if table is not None else [],
-    }
-    given = [name for name, wanted in choices.items() if wanted]
+def _asked(**options: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the only option that was given, and what stands after it."""
+    given = [name for name, of in options.items() if of]
     if len(given) != 1:
         raise InputError(
             "Only one kind of estimate can be made at a time",
-            found=" and ".join(given) or "nothing to estimate",
+            found=" and ".join(f"--{name}" for name in given) or "nothing to estimate",
             expected='--formula "KILOS ~ AGE", --mean AGE, --median AGE, --quantile AGE:0.9,'
             " --share SEX, --total AGE, --ratio KILOS:AGE or --table SEX SMOKES",
         )
-    return choices[given[0]]
+    return given[0], options[given[0]]
 
 
-def _quantiles(texts: tuple[str, ...]) -> dict[str, list[float]]:
-    """Parse texts such as AGE:0.9, grouped by question.
+def _print_code(found: Imputations, asked: EstimateRequest, language: str) -> None:
+    from tabsoda.publishing.scripts import analysis_script
 
-    Examples
-    --------
-    >>> _quantiles(("AGE:0.25", "KILOS:0.5", "AGE:0.75"))
-    {'AGE': [0.25, 0.75], 'KILOS': [0.5]}
-    """
-    wanted: dict[str, list[float]] = {}
-    for text in texts:
-        name, _, number = text.rpartition(":")
-        try:
-            share = float(number)
-        except ValueError:
-            share = 0.0
-        if not name or not 0 < share < 1:
-            raise InputError(
-                "The quantile cannot be read",
-                found=text,
-                expected="a question, a colon and a number between 0 and 1, such as AGE:0.9",
-                next_step="Correct the text after --quantile; for the median use --median AGE",
-            )
-        wanted.setdefault(name, []).append(share)
-    return wanted
+    emit_text(analysis_script(found, asked, language))
 
 
-def _ratio(text: str) -> tuple[str, str]:
-    """Parse a text such as SPENT:MEMBERS.
+def _print_table(asked: EstimateRequest, parts: list[Any], form: str) -> None:
+    from tabsoda.publishing.tables import result_table, table_text
+
+    emit_text(table_text(result_table(asked, parts), form))
+
+
+def _draw(asked: EstimateRequest, parts: list[Any], picture: Path) -> None:
+    from tabsoda.publishing.figures import draw_estimates
+
+    drawn = str(draw_estimates(asked, parts))
+    write_together({picture: lambda path: path.write_text(drawn, encoding="utf-8")})
+
+
+def _request_lines(request: dict[str, Any], width: int) -> list[str]:
+    """Return the lines above the table that repeat the request, wrapped.
 
     Examples
     --------
-    >>> _ratio("SPENT:MEMBERS")
-    ('SPENT', 'MEMBERS')
+    >>> _request_lines({"formula": "y ~ a + b", "family": "gaussian", "where": "a > 1"}, 15)
+    ['y ~ a + b', '  (gaussian)', 'Where a > 1']
     """
-    numerator, _, denominator = text.partition(":")
-    if not numerator or not denominator:
-        raise InputError(
-            "The ratio cannot be read",
-            found=text,
-            expected="two questions with a colon between them, such as SPENT:MEMBERS",
-        )
-    return numerator, denominator
-
-
-def _estimated(
-    found: Any,
-    by: str | None,
-    function: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    options: dict[str, Any],
-) -> Any:
-    from tabsoda.analysis import pooled_by
-
-    if by is None:
-        return function(found, *arguments, **options)
-    return pooled_by(found, by, function, *arguments, **options)
-
-
-def _request_lines(request: dict[str, str | None]) -> list[str]:
-    """Return the lines above the table that repeat the request."""
     lines = [f"{request['formula']} ({request['family']})"] if "formula" in request else []
     if request["where"] is not None:
         lines.append(f"Where {request['where']}")
-    return lines
+    return [part for line in lines for part in paragraph(line, width).splitlines()]

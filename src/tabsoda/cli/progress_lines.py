@@ -1,4 +1,4 @@
-"""Progress in a log file: one line per minute, for output that is not a terminal."""
+"""Durations as text, and progress in a log file: a line per minute, where there is no terminal."""
 
 from __future__ import annotations
 
@@ -9,9 +9,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from tabsoda.cli.durations import duration_text
-
 INTERVAL_SECONDS = 60.0
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration in seconds, minutes or hours.
+
+    Examples
+    --------
+    >>> duration_text(40), duration_text(600), duration_text(9000)
+    ('40 seconds', '10 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} second{'' if seconds < 1.5 else 's'}"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
 
 
 class ProgressLines:

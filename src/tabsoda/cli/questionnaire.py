@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.survey_options import AsJson, Unlisted
 from tabsoda.event_texts import to_dicts_with_text
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ def questionnaire(
     /,
     *,
     survey: Path | None = None,
-    unlisted: Literal["error", "missing"] = "error",
+    unlisted: Unlisted = "error",
     output_file: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     rules: Path | None = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Read a survey's description and routing rules from its questionnaire form.
@@ -42,19 +43,16 @@ def questionnaire(
     Parameters
     ----------
     form
-        An XLSForm workbook (ODK, KoboToolbox, SurveyCTO) or a Qualtrics survey (.qsf).
+        An XLSForm workbook (ODK, KoboToolbox, SurveyCTO), a Qualtrics survey (.qsf) or a DDI
+        codebook (.xml).
     data
         The answers that were collected with it: CSV, Excel, SPSS, Stata, SAS or Parquet.
     survey
         A description that has priority over the form: survey.toml or schema.json.
-    unlisted
-        How to treat values that the description does not list: as an error, or as missing answers.
     output_file
         The description to write, such as survey.toml.
     rules
         The rules file to write, such as rules.toml.
-    as_json
-        Write the result as JSON.
     force
         Overwrite outputs that exist.
     """
@@ -79,9 +77,7 @@ def questionnaire(
     if as_json:
         emit_json(_summary(found, checked))
         return
-    console = output()
-    for line in _lines(found, checked, outputs, console.width):
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(_lines(found, checked, outputs, output().width))
 
 
 def _summary(found: SurveyWithForm, checked: CheckResult) -> dict[str, Any]:

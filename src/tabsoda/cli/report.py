@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda.cli.console import emit_json, output, progress
+from tabsoda.cli.console import emit_json, output, progress, show
 from tabsoda.cli.outputs import check_outputs
 from tabsoda.cli.rule_text import paragraph
 from tabsoda.cli.whole_numbers import WHOLE
@@ -77,9 +77,7 @@ def report(
     if as_json:
         emit_json(summary)
         return
-    console = output()
-    for line in _text(summary, page, console.width):
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(_text(summary, page, output().width))
 
 
 def _text(summary: dict[str, Any], page: Path, width: int) -> Iterator[str]:

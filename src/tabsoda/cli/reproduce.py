@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from tabsoda.cli.console import emit_json, output
+from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.evaluate import study_progress
 from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.survey_options import AsJson
 from tabsoda.cli.table_text import table_text
 from tabsoda.cli.whole_numbers import WHOLE
 
@@ -37,9 +38,9 @@ def reproduce(
     engine: Literal["local", "joblib", "ray"] = "local",
     jobs: Annotated[int | None, WHOLE] = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments on its surveys and set the results beside its printed numbers.
+    """Run the paper's experiments on its surveys and compare them with its published numbers.
 
     The files are not part of this package. PATH Study, wave 1 adults: ICPSR 36498. NSDUH 2021:
     SAMHSA. Writes to the output folder: cells/ (one folder for each method, mechanism and
@@ -82,8 +83,6 @@ def reproduce(
         How many cells run at a time.
     dry_run
         Read the file, show the chosen variables and the number of cells, and stop.
-    as_json
-        Write the result as JSON.
     """
     from tabsoda.reproduce import reproduce_tables
 
@@ -154,8 +153,7 @@ def _show(result: Reproduction, folder: Path) -> None:
         lines += [paragraph(", ".join(table.names), console.width), "", "Nothing was run."]
     else:
         lines += _result_lines(result, folder, console.width)
-    for line in lines:
-        console.print(line, markup=False, no_wrap=True, overflow="ignore", crop=False)
+    show(lines)
 
 
 def _result_lines(result: Reproduction, folder: Path, width: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -72,10 +71,11 @@ def review(
         Write the result as JSON.
     """
     from tabsoda.reading import read_survey
+    from tabsoda.review.reviewer import login_name, save_rules
     from tabsoda.skips.review_policy import approve_unread
     from tabsoda.skips.rule_set import RuleSet
 
-    who = by if by is not None else _login_name()
+    who = by if by is not None else login_name()
     if accept_all or min_precision is not None:
         if accept_all and min_precision is not None:
             raise InputError(
@@ -88,7 +88,7 @@ def review(
             table = read_survey(data, survey, codebook=codebook, unlisted=unlisted).table
         after, approved = approve_unread(before, by=who, min_precision=min_precision, table=table)
         if approved:
-            _save(after, rules)
+            save_rules(after, rules)
     else:
         if data is None:
             raise InputError(
@@ -155,30 +155,7 @@ def _show_counts(rules: RuleSet, changed: list[str], file: Path, *, as_json: boo
     console.print(paragraph(text, console.width), markup=False, no_wrap=True, crop=False)
 
 
-def _save(rules: RuleSet, path: Path) -> None:
-    from tabsoda._internal.files import write_text
-    from tabsoda.review.comments import keep_comments
-    from tabsoda.skips.rule_files import dump_rules
-
-    try:
-        write_text(path, keep_comments(path.read_text(encoding="utf-8-sig"), dump_rules(rules)))
-    except OSError as error:
-        raise InputError(
-            f"The rules file '{path}' cannot be written",
-            found=error.strerror or str(error),
-            next_step="It was not changed; free some disk space, or change its permissions",
-        ) from error
-
-
 def _status(rules: RuleSet, rule: Any) -> str:
     """Return the decision on a rule and its date; empty if the set does not contain the rule."""
     found = next((r for r in rules if r.identifier == rule.identifier), None)
     return "" if found is None else f"{found.status.value} {found.at}"
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        # In a container, the user may not have a name.
-        return "unknown"

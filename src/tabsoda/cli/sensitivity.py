@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,8 +13,9 @@ from cyclopts.validators import Number
 from tabsoda.cli.console import emit_json, output, progress, show_warning
 from tabsoda.cli.design_options import DesignOptions
 from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.rule_text import paragraph
+from tabsoda.cli.survey_options import AsJson
 from tabsoda.cli.whole_numbers import WHOLE
-from tabsoda.errors import InputError
 
 if TYPE_CHECKING:
     from tabsoda.analysis import Sensitivity
@@ -43,7 +43,7 @@ def sensitivity(
         bool, Parameter(name="--save", negative="--no-save", show_default=False)
     ] = True,
     picture: Annotated[Path | None, Parameter(name=["--picture", "-o"])] = None,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: AsJson = False,
     force: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Shift imputed answers, pool again, and find the shift at which the finding changes.
@@ -88,12 +88,11 @@ def sensitivity(
         Keep the analysis in sensitivity.json of the folder, for tabsoda report. [default: yes]
     picture
         Also draw the estimates to this file, such as sensitivity.svg.
-    as_json
-        Write the result as JSON.
     force
         Overwrite the picture.
     """
     from tabsoda.analysis import sensitivity as analyse
+    from tabsoda.analysis.finding import draw_rules, finding_estimate
     from tabsoda.analysis.saved_sensitivity import ANALYSES, load_analyses
     from tabsoda.analysis.sensitivity_text import sensitivity_text
     from tabsoda.results.result_folder import load_result
@@ -103,7 +102,7 @@ def sensitivity(
     with progress("Reading") as update:
         update(0, 1, "")
         found = load_result(result)
-        rules = _rules(result)
+        rules = draw_rules(result)
         if save:
             # Raises before the work if the file there is not one of ours.
             load_analyses(result)
@@ -113,7 +112,7 @@ def sensitivity(
         "design": asdict(design),
     }
     options: dict[str, Any] = {"where": where, "design": design.of(found)}
-    estimate, chosen = _estimate(formula, mean, share, options)
+    estimate, chosen = finding_estimate(formula, mean, share, options)
     if formula is not None:
         options |= {"family": family, "exponentiate": exponentiate}
     with progress("Shifting") as update:
@@ -139,9 +138,15 @@ def sensitivity(
         emit_json({**outcome.to_dict(), "formula": formula, "mean": mean, "share": share})
         return
     console = output()
-    lines = [] if formula is None else [f"{formula} ({family})"]
-    lines += [f"Where {where}"] * (where is not None)
+    lines = [] if formula is None else [paragraph(f"{formula} ({family})", console.width)]
+    lines += [paragraph(f"Where {where}", console.width)] * (where is not None)
     lines.append(sensitivity_text(outcome, console.width))
+    if formula is None and null == 0 and not outcome.tipping:
+        hint = (
+            "The finding is whether the estimate lies above or below 0; --null compares it with"
+            " another value."
+        )
+        lines.append(paragraph(hint, console.width))
     lines += [f"Picture: {picture}"] * (picture is not None)
     lines += [f"Kept in {ANALYSES} of the folder, for tabsoda report."] * saved
     console.print("\n".join(lines), markup=False, soft_wrap=True)
@@ -156,53 +161,3 @@ def _saved(folder: Path, outcome: Sensitivity, asked: dict[str, Any]) -> bool:
         return False
     save_analysis(folder, outcome, asked)
     return True
-
-
-def _rules(folder: Path) -> Any:
-    """Return the rules that the draws followed; None if there were none."""
-    from tabsoda.skips.rule_set import RuleSet
-
-    path = folder / "model" / "rules.toml"
-    return RuleSet.from_toml(path) if path.is_file() else None
-
-
-def _estimate(
-    formula: str | None, mean: str | None, share: str | None, options: dict[str, Any]
-) -> tuple[str | Callable[[Any], Any], str | None]:
-    """Return what to estimate, and the term that a share chooses."""
-    from tabsoda.analysis import pooled_mean, pooled_proportions
-
-    given = [one for one in (formula, mean, share) if one is not None]
-    if len(given) != 1:
-        raise InputError(
-            "A sensitivity analysis is about one estimate",
-            found=f"{len(given)} estimates" if given else "nothing to estimate",
-            expected='--formula "KILOS ~ AGE", --mean AGE or --share SMOKES:1',
-        )
-    if formula is not None:
-        return formula, None
-    if mean is not None:
-        return lambda result: pooled_mean(result, mean, **options), None
-    question, _, level = str(share).rpartition(":")
-    if not question:
-        raise InputError(
-            "The share cannot be read",
-            found=str(share),
-            expected="a question, a colon and an answer, such as SMOKES:1",
-        )
-
-    def shares(result: Any) -> Any:
-        pooled = pooled_proportions(result, question, **options)
-        return _with_codes(result, pooled, question)
-
-    return shares, f"{question}:{level}"
-
-
-def _with_codes(result: Any, pooled: Any, question: str) -> Any:
-    """Name shares by their codes, as they are written in --share."""
-    from dataclasses import replace
-
-    from tabsoda.analysis.variables import find_variable
-
-    levels = find_variable(result, question).column.levels
-    return replace(pooled, names=tuple(f"{question}:{level}" for level in levels))

@@ -150,6 +150,11 @@ _TRAIN: dict[str, EventText] = {
         "column not regressed: too few answers",
         "{answers:answer/answers}; the network alone draws it",
     ),
+    "regression_not_converged": EventText(
+        "train",
+        "regression stopped before its solver converged",
+        "its last coefficients are used; fewer levels or fewer requested terms would help",
+    ),
     "draw_regressions_not_fitted": EventText(
         "train",
         "no regressions for draws",

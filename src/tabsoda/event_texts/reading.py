@@ -55,6 +55,11 @@ _READ: dict[str, EventText] = {
 }
 
 _DESCRIBE: dict[str, EventText] = {
+    "several_answers_split": EventText(
+        "read",
+        "several answers per cell split",
+        "{options} columns, one per option, at {separator}[; not options: {others:quoted}]",
+    ),
     "codebook_used": EventText(
         "describe",
         "codebook used",

@@ -129,6 +129,13 @@ def _about_variables(variables: list[dict[str, Any]]) -> Iterator[dict[str, Any]
         )
 
 
+def _cells(count: int | None) -> str:
+    """Return the subject and verb of a sentence about some cells."""
+    if count is None:
+        return "Some cells were"
+    return "1 cell was" if count == 1 else f"{count:,} cells were"
+
+
 def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
     rules = [] if conflicts is None else conflicts["by_rule"]
     clashing = [one["rule"] for one in rules if one["left_missing"] is None or one["left_missing"]]
@@ -136,7 +143,7 @@ def _about_conflicts(conflicts: dict[str, Any] | None) -> Iterator[dict[str, Any
         count = conflicts["left_missing"]  # type: ignore[index]
         one = len(clashing) == 1
         yield _flag(
-            f"{'Some' if count is None else f'{count:,}'} cells were left missing because no answer"
+            f"{_cells(count)} left missing because no answer"
             f" is consistent with the observed answers and {'the rule' if one else 'the rules'}"
             f" {_names(clashing)}: check whether {'it is' if one else 'they are'} correct.",
             "conflicts",

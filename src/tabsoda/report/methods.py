@@ -103,7 +103,9 @@ def _data_sentences(result: Imputations) -> list[str]:
         " held no answer and were imputed.",
     ]
     if left > 0:
-        sentences.append(f"{left:,} missing cells could not be imputed and were left missing.")
+        cells_left = "1 missing cell" if left == 1 else f"{left:,} missing cells"
+        was = "was" if left == 1 else "were"
+        sentences.append(f"{cells_left} could not be imputed and {was} left missing.")
     return sentences
 
 

@@ -35,49 +35,72 @@ def describe_variables(
         ``name``, ``label``, ``kind``, ``states``, ``reasons``, ``imputed`` (cells), the keys of
         :func:`tabsoda.report.comparison.compare_answers`, and ``strata``.
     """
-    table = result.table
     cells_of = _cells_by_column(result)
-    draws = result.cells.draws if len(result) else result.cells.mode[None]
-    described = []
-    for position, column in enumerate(table.columns):
-        cells = cells_of[position]
-        answered = table.states.answered[:, position]
-        drawn = draws[:, cells]
-        entry: dict[str, Any] = {
-            "name": column.name,
-            "label": column.label,
-            "kind": column.kind.value,
-            **_states(table.states, position, suppress_below),
-            "imputed": withhold_alone(cells.size, suppress_below),
-            "led_past": round(float(np.isnan(drawn).mean()), 5) if cells.size else 0.0,
-        }
-        values = table.values[:, position]
-        entry |= compare_answers(column, values[answered], drawn, suppress_below)
-        if strata and cells.size:
-            rows_of_cells = result.cells.rows[cells]
-            entry["strata"] = [
-                {
-                    "by": by,
-                    "group": label,
-                    "answered": withhold_alone(int((answered & rows).sum()), suppress_below),
-                    "imputed": withhold_alone(int(rows[rows_of_cells].sum()), suppress_below),
-                    **compare_answers(
-                        column,
-                        values[answered & rows],
-                        drawn[:, rows[rows_of_cells]],
-                        suppress_below,
-                    ),
-                }
-                for by, groups in strata.items()
-                if by != column.name
-                for label, rows in groups.items()
-                if rows[rows_of_cells].any()
-            ]
-            _withhold_across(entry["strata"])
-        if None in entry["states"].values():
-            _withhold_parts(entry)
-        described.append(entry)
-    return described
+    return [
+        _described(result, position, cells, strata or {}, suppress_below)
+        for position, cells in enumerate(cells_of)
+    ]
+
+
+def describe_question(
+    result: Imputations, name: str, strata: Strata | None = None, suppress_below: int = 0
+) -> dict[str, Any]:
+    """Describe one question, as in :func:`describe_variables`.
+
+    Parameters
+    ----------
+    result : Imputations
+    name : str
+        A question of the result.
+    strata : Strata, optional
+    suppress_below : int
+    """
+    position = result.table.names.index(name)
+    cells = np.flatnonzero(result.cells.positions == position)
+    return _described(result, position, cells, strata or {}, suppress_below)
+
+
+def _described(
+    result: Imputations,
+    position: int,
+    cells: NDArray[np.intp],
+    strata: Strata,
+    suppress_below: int,
+) -> dict[str, Any]:
+    table = result.table
+    column, values = table.columns[position], table.values[:, position]
+    answered = table.states.answered[:, position]
+    drawn = (result.cells.draws if len(result) else result.cells.mode[None])[:, cells]
+    entry: dict[str, Any] = {
+        "name": column.name,
+        "label": column.label,
+        "kind": column.kind.value,
+        **_states(table.states, position, suppress_below),
+        "imputed": withhold_alone(cells.size, suppress_below),
+        "led_past": round(float(np.isnan(drawn).mean()), 5) if cells.size else 0.0,
+        **compare_answers(column, values[answered], drawn, suppress_below),
+    }
+    if strata and cells.size:
+        rows_of_cells = result.cells.rows[cells]
+        entry["strata"] = [
+            {
+                "by": by,
+                "group": label,
+                "answered": withhold_alone(int((answered & rows).sum()), suppress_below),
+                "imputed": withhold_alone(int(rows[rows_of_cells].sum()), suppress_below),
+                **compare_answers(
+                    column, values[answered & rows], drawn[:, rows[rows_of_cells]], suppress_below
+                ),
+            }
+            for by, groups in strata.items()
+            if by != column.name
+            for label, rows in groups.items()
+            if rows[rows_of_cells].any()
+        ]
+        _withhold_across(entry["strata"])
+    if None in entry["states"].values():
+        _withhold_parts(entry)
+    return entry
 
 
 def _withhold_parts(entry: dict[str, Any]) -> None:
