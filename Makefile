@@ -25,8 +25,8 @@ test: $(READY)   ## run the quick tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
 # Tests that need a browser or R are skipped where these are absent; so is this, without apt and root.
-# R's mice imputes factors with nnet, which its package only recommends.
-TOOLS := chromium chromium-driver r-cran-mice r-cran-nnet r-cran-haven r-cran-jsonlite r-cran-survey r-cran-mitools
+# R's mice imputes factors with nnet and MASS, and trees with rpart, which its package only recommends.
+TOOLS := chromium chromium-driver r-cran-mice r-cran-nnet r-cran-mass r-cran-rpart r-cran-haven r-cran-jsonlite r-cran-survey r-cran-mitools
 test-tools:      ## install the browser and the R packages that some tests use (Debian, as root)
 	@absent=$$(for tool in $(TOOLS); do dpkg -s $$tool >/dev/null 2>&1 || echo $$tool; done); \
 	if [ -z "$$absent" ]; then exit 0; fi; \

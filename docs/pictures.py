@@ -104,10 +104,18 @@ PACKAGES = (
         "coding, torch_runtime, cost, followers, model_folder",
         ("used by both engines: row order, training loop, cost estimate, saved models",),
     ),
-    Box("after", 16, 572, 172, 76, "review", ("the page on which", "rules are approved")),
+    Box("after", 16, 572, 172, 76, "review, desk", ("pages in the browser:", "rules; all steps")),
     Box("after", 205, 572, 172, 76, "report", ("report.html", "and report.json")),
     Box("after", 394, 572, 172, 76, "analysis", ("pooling by", "Rubin's rules")),
-    Box("after", 583, 572, 172, 76, "exchange", ("Stata, R, SPSS,", "SAS, CSV, Parquet")),
+    Box(
+        "after",
+        583,
+        572,
+        172,
+        76,
+        "exchange, publishing",
+        ("files, code, tables", "for other programs"),
+    ),
     Box("after", 772, 572, 172, 76, "scale", ("files larger than", "memory")),
     Box(
         "after", 16, 664, 361, 56, "bench, diagnosis, reproduce", ("hide answers, compare methods",)
