@@ -15,7 +15,7 @@ from tabsoda._internal.threads import Threads, cgroup_cores, granted_cores, work
 from tabsoda.datasets import make_survey
 from tabsoda.engine import fit
 from tabsoda.engine.engine import DefaultEngine
-from tabsoda.engine.work import step_operations
+from tabsoda.engine.work import planned_threads
 from tabsoda.engines import settings_for
 
 WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
@@ -96,13 +96,15 @@ def test_a_pinned_process_is_granted_the_cores_it_is_pinned_to():
     assert run(code) == 1
 
 
-def test_small_networks_get_one_thread_and_large_ones_more():
+def test_small_networks_get_one_thread_and_large_ones_more(monkeypatch):
     survey = make_survey(2000, n_columns=12, seed=1)
 
     def network(quality):
         settings = settings_for(quality, 2000, 12)
-        work = step_operations(settings, survey.columns, 2000)
-        return Threads.planned(work, cores=4, passive=True).network
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "granted_cores", lambda: 4)
+            patch.setattr(threads, "load_torch", lambda: True)
+            return planned_threads(settings, survey.columns, 2000, torch.device("cpu")).network
 
     assert [network(quality) for quality in ("fast", "balanced", "best")] == [1, 1, 4]
 

@@ -1,15 +1,13 @@
-"""The two engines behind one protocol: the default one, and the paper's for its presets."""
+"""The choice between the two engines: the default one, and the paper's for its presets."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.threads import Threads
+from tabsoda.coding.engine import Engine
 from tabsoda.cost.estimate import WorkPlan
 from tabsoda.cost.table_size import TableSize
 from tabsoda.engine import interactions as engine_interactions
@@ -19,14 +17,10 @@ from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.engine.presets import QUALITIES, quality_settings
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.errors import InputError
-from tabsoda.events import EventLog
-from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.paper import work as paper_work
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.paper.presets import PRESETS
 from tabsoda.paper.settings import PaperSettings
-from tabsoda.progress import Progress
-from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
@@ -34,117 +28,6 @@ if TYPE_CHECKING:
     import torch
 
 AnySettings = EngineSettings | PaperSettings
-
-
-class Engine(Protocol):
-    """A fitted imputation model for tables of certain columns."""
-
-    columns: tuple[Column, ...]
-    history: list[dict[str, Any]]
-    events: EventLog
-
-    @property
-    def settings(self) -> AnySettings:
-        """The settings of the fit."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of the fit, which also keys the noise of draws."""
-
-    @property
-    def fillable(self) -> NDArray[np.bool_]:
-        """Columns whose missing cells get a value, shape (n_columns,)."""
-
-    @property
-    def fractional_columns(self) -> NDArray[np.int64]:
-        """Positions of the modelled numbers that are not all whole."""
-
-    def impute(
-        self,
-        table: CodedTable,
-        n_draws: int = 0,
-        progress: Progress | None = None,
-        events: EventLog | None = None,
-        *,
-        whole_numbers: bool = True,
-        keys: NDArray[np.int64] | None = None,
-        keep: Keep = keep_nothing,
-    ) -> ImputedCells:
-        """Estimate every missing cell, and draw it ``n_draws`` times.
-
-        A row's result depends only on the row, not on the others, their order or their number.
-        Equal rows are numbered by their order of appearance within one call, so equal rows imputed
-        in separate calls get equal draws: impute a table in one call, or give keys.
-
-        Parameters
-        ----------
-        table : CodedTable
-            Must have the columns the engine was fitted on; may contain new rows.
-        n_draws : int
-        progress : callable, optional
-        events : EventLog, optional
-            Receives decisions about this table's rows.
-        whole_numbers : bool
-            Point estimates of columns whose answers were all whole are rounded.
-        keys : ndarray of int64, shape (n_rows,), optional
-            As in :meth:`draw`.
-        keep : Keep
-            Called for the point estimate and every draw; may return stored results of an earlier
-            run.
-
-        Returns
-        -------
-        ImputedCells
-            Without the cells of columns that could not be modelled and have no constant.
-        """
-
-    def draw(
-        self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
-        """Draw every missing cell once.
-
-        Parameters
-        ----------
-        table : CodedTable
-            Of the columns the engine was fitted on.
-        number : int
-            Which draw, from 1.
-        keys : ndarray of int64, shape (n_rows,), optional
-            Identify the rows' random numbers;
-            :func:`~tabsoda._internal.randomness.row_keys` of the table unless given. A row that
-            is drawn again after some of its cells were filled keeps its random numbers if it keeps
-            its key.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows, n_columns)
-            The table's answers with missing cells drawn; NaN at skips and where nothing can be
-            drawn.
-        """
-
-    def level_probabilities(
-        self, table: CodedTable, keys: NDArray[np.int64] | None = None
-    ) -> dict[int, NDArray[np.float64]]:
-        """Return the probabilities of levels behind the point estimates of :meth:`impute`.
-
-        Parameters
-        ----------
-        table : CodedTable
-        keys : ndarray of int64, shape (n_rows,), optional
-            As in :meth:`draw`.
-
-        Returns
-        -------
-        dict of int to ndarray of float64, shape (n_rows, n_levels)
-            By position, for the categorical columns that are modelled; NaN in cells that are
-            not missing.
-        """
-
-    def fingerprint(self) -> str:
-        """Return a hash that is equal for the same fit."""
-
-    def save(self, folder: Path) -> None:
-        """Write the engine to a folder of safetensors and JSON."""
 
 
 def precision_of(settings: AnySettings) -> str:

@@ -1,4 +1,9 @@
-"""Preparation of tables for both engines: modelled columns, scaled numbers, row order.
+"""What both engines share: modelled columns, scaled numbers, row order, the loop over draws.
 
-Input: a CodedTable. Output: plain arrays.
+Input: a CodedTable. Output: plain arrays, and the base class of the engines.
 """
+
+from tabsoda._internal.threads import load_torch
+
+# Before any module of this package imports torch.
+load_torch()

@@ -1,4 +1,4 @@
-"""Checks of a table before it is fitted or imputed."""
+"""Checks of a table before it is fitted or imputed: errors, and events about rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.coding.continuous import ContinuousCoder
 from tabsoda.errors import InputError
+from tabsoda.events import EventLog
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 
@@ -63,6 +65,34 @@ def check_columns(fitted: tuple[Column, ...], table: CodedTable) -> None:
         )
 
 
+def check_levels(
+    values: NDArray[np.float64],
+    usable: NDArray[np.bool_],
+    n_levels: NDArray[np.int64],
+    names: tuple[str, ...],
+) -> None:
+    """Raise if a usable categorical answer is a level that the encoding does not know.
+
+    Parameters
+    ----------
+    values, usable : ndarray, shape (n, d)
+    n_levels : ndarray of int64, shape (d,)
+        0 for continuous columns, which are not checked.
+    names : tuple of str
+    """
+    with np.errstate(invalid="ignore"):
+        unknown = usable & (n_levels > 0) & ((values < 0) | (values >= n_levels))
+    if unknown.any():
+        row, position = np.argwhere(unknown)[0]
+        raise InputError(
+            "contains a level that the model does not know",
+            column=names[position],
+            found=f"position {values[row, position]:g} in row {row + 1}",
+            expected=f"0 to {n_levels[position] - 1}",
+            next_step="Describe the survey with the same levels as when the model was fitted",
+        )
+
+
 def checked_weights(weights: Any, table: CodedTable) -> NDArray[np.float64]:
     """Return the weights of the rows; raise if they are invalid."""
     try:
@@ -86,3 +116,66 @@ def checked_weights(weights: Any, table: CodedTable) -> NDArray[np.float64]:
             expected="numbers of at least 0, one of them above 0",
         )
     return weights
+
+
+def log_empty_rows(table: CodedTable, events: EventLog) -> None:
+    """Add one event with the number of rows that have missing cells but no answer.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> values = np.array([[3.0], [np.nan], [4.0]])
+    >>> log = EventLog()
+    >>> log_empty_rows(CodedTable.from_values((Column("a", ColumnKind.CONTINUOUS),), values), log)
+    >>> [dict(event.counts) for event in log]
+    [{'rows': 1, 'of_rows': 3}]
+    """
+    states = table.states
+    empty = int((states.missing.any(axis=1) & ~states.answered.any(axis=1)).sum())
+    if empty:
+        events.add("rows_without_answers", rows=empty, of_rows=table.shape[0])
+
+
+def log_no_skips(table: CodedTable, events: EventLog) -> None:
+    """Add an event if cells are missing and none is known to be a skip.
+
+    Otherwise the skips of a questionnaire without rules would be imputed silently.
+
+    Examples
+    --------
+    >>> from tabsoda.schema import Column, ColumnKind
+    >>> columns, values = (Column("a", ColumnKind.CONTINUOUS),), np.array([[3.0], [np.nan]])
+    >>> log = EventLog()
+    >>> log_no_skips(CodedTable.from_values(columns, values), log)
+    >>> next(iter(log)).kind
+    'every_blank_taken_as_missing'
+    >>> log_no_skips(CodedTable.from_values(columns, values, np.array([[False], [True]])), log)
+    >>> len(log.events)
+    1
+    """
+    if table.states.missing.any() and not table.states.skipped.any():
+        events.add("every_blank_taken_as_missing")
+
+
+def log_clipped_answers(
+    table: CodedTable,
+    columns: NDArray[np.int64],
+    coder: ContinuousCoder,
+    events: EventLog,
+) -> None:
+    """Add an event for each column with answers that are clipped in the input of the model.
+
+    Parameters
+    ----------
+    table : CodedTable
+    columns : ndarray of int64, shape (k,)
+        Positions of continuous columns.
+    coder : ContinuousCoder
+        Fitted to these columns.
+    events : EventLog
+    """
+    counts = coder.clipped(table.values[:, columns]).sum(axis=0)
+    for position, count in zip(columns, counts, strict=True):
+        if count:
+            name = table.names[position]
+            events.add("answers_clipped_for_network", column=name, answers=int(count))

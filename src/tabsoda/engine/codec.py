@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.coding.continuous import ContinuousCoder
-from tabsoda.coding.pass_through import find_pass_through
-from tabsoda.coding.visible_answers import check_levels, check_visible, count_levels
+from tabsoda.coding.modelled_columns import check_visible, count_levels, find_modelled_columns
+from tabsoda.coding.table_checks import check_levels
 from tabsoda.engine.number_bins import NumberBins
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
@@ -81,12 +81,12 @@ class AnswerCodec:
         """
         check_visible(table, visible)
         values = np.where(visible, table.values, np.nan)
-        passed = find_pass_through(table, visible, events)
+        found = find_modelled_columns(table, visible, events)
         is_number = np.array([column.kind is ColumnKind.CONTINUOUS for column in table.columns])
         n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
         n_levels[is_number] = 0
-        categorical = np.flatnonzero(~is_number & passed.modelled)
-        numbers = np.flatnonzero(is_number & passed.modelled)
+        categorical = np.flatnonzero(~is_number & found.modelled)
+        numbers = np.flatnonzero(is_number & found.modelled)
         scores = ContinuousCoder.fit(values[:, numbers], visible[:, numbers], "normal_score")
         for position in numbers[scores.whole]:
             events.add("whole_numbers_kept_whole", column=table.names[position])
@@ -100,7 +100,7 @@ class AnswerCodec:
             count_levels(values, n_levels)[categorical],
             NumberBins.fit(values[:, numbers], visible[:, numbers]),
             scores,
-            passed.fill,
+            found.constants,
         )
 
     @property
@@ -123,10 +123,6 @@ class AnswerCodec:
     def check(self, table: CodedTable) -> None:
         """Raise if a table contains a level that was unknown in the fit."""
         check_levels(table.values, table.states.answered, self.n_levels, self.names)
-
-    def clipped(self, table: CodedTable) -> NDArray[np.int64]:
-        """Count each number's answers outside the fitted range, shape (n_numbers,)."""
-        return self.scores.clipped(table.values[:, self.numbers]).sum(axis=0)
 
     def with_constants(self, table: CodedTable) -> Values:
         """Return a table's answers, with constants in missing cells of columns not modelled."""

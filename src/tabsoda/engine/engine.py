@@ -6,21 +6,22 @@ Needs only torch, numpy, scipy and scikit-learn.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.files import sealed
-from tabsoda._internal.threads import worker_threads
+from tabsoda._internal.threads import Threads
+from tabsoda.coding.engine import Engine, RowPredictor
 from tabsoda.coding.missing_cells import MissingCells
-from tabsoda.coding.table_checks import check_columns, check_table
-from tabsoda.coding.table_events import log_clipped_answers, log_empty_rows
+from tabsoda.coding.table_checks import (
+    check_columns,
+    check_table,
+    log_clipped_answers,
+    log_empty_rows,
+)
 from tabsoda.engine.codec import AnswerCodec
 from tabsoda.engine.draws import Drawer
 from tabsoda.engine.ensemble import Ensemble
@@ -29,31 +30,26 @@ from tabsoda.engine.interactions import Interactions, forced_questions, with_int
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.work import planned_threads
 from tabsoda.events import EventLog
-from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
-from tabsoda.progress import Progress, StageProgress
-from tabsoda.schema.column import Column
+from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
-from tabsoda.torch_runtime.chosen_threads import log_threads
+from tabsoda.torch_runtime.computing import computing
 from tabsoda.torch_runtime.devices import resolve_device
-from tabsoda.torch_runtime.memory import enough_memory
 
 
 @dataclass(eq=False)
-class DefaultEngine:
-    """A fitted imputation model for tables of certain columns.
+class DefaultEngine(Engine):
+    """Network, trees and regressions, fitted to tables of certain columns.
 
     Attributes
     ----------
-    columns : tuple of Column
+    columns, seed, device, history, events
+        As in :class:`~tabsoda.coding.engine.Engine`.
     settings : EngineSettings
-    seed : int
-    device : torch.device
     codec : AnswerCodec
     ensemble : Ensemble or None
         None if no column can be modelled.
     drawer : Drawer or None
-    history : list of dict
-    events : EventLog
+        None if no column can be modelled.
 
     Examples
     --------
@@ -71,15 +67,10 @@ class DefaultEngine:
     (2, 20)
     """
 
-    columns: tuple[Column, ...]
     settings: EngineSettings
-    seed: int
-    device: torch.device
     codec: AnswerCodec
-    ensemble: Ensemble | None
-    drawer: Drawer | None
-    history: list[dict[str, Any]]
-    events: EventLog = field(default_factory=EventLog)
+    ensemble: Ensemble | None = None
+    drawer: Drawer | None = None
 
     @classmethod
     def fit(
@@ -123,8 +114,7 @@ class DefaultEngine:
         forced = forced_questions(interactions, table.columns)
         chosen = resolve_device(device, events)
         threads = planned_threads(settings, table.columns, table.shape[0], chosen)
-        log_threads(threads, events, imputing=False)
-        with worker_threads(threads.network), enough_memory():
+        with computing(threads, events):
             fitted = fit_engine(
                 table,
                 settings,
@@ -143,11 +133,11 @@ class DefaultEngine:
             settings,
             seed,
             chosen,
+            list(fitted.history),
+            events,
             fitted.training.codec,
             fitted.ensemble,
             fitted.drawer,
-            list(fitted.history),
-            events,
         )
 
     @property
@@ -181,85 +171,26 @@ class DefaultEngine:
 
         return load_engine(folder, device)
 
-    def impute(
-        self,
-        table: CodedTable,
-        n_draws: int = 0,
-        progress: Progress | None = None,
-        events: EventLog | None = None,
-        *,
-        whole_numbers: bool = True,
-        keys: NDArray[np.int64] | None = None,
-        keep: Keep = keep_nothing,
-    ) -> ImputedCells:
-        """Estimate every missing cell, and draw it; see :meth:`tabsoda.engines.Engine.impute`."""
-        self._check(table, events)
-        cells = self._missing_cells(table)
-        if self.ensemble is None or self.drawer is None or not cells.open_rows.size:
-            return cells.without_model(n_draws)
-        ensemble, drawer, block_rows = self.ensemble, self.drawer, self.settings.draws.block_rows
-        part, part_keys = cells.open_part(keys)
-
-        def points(progress: StageProgress) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return ensemble.points(part, block_rows, whole_numbers)
-
-        def draw(number: int, progress: StageProgress) -> NDArray[np.float64]:
-            return drawer.draw(part, part_keys, number)
-
-        with self._computing(table, events):
-            return cells.impute(n_draws, points, draw, keep, progress)
-
-    def draw(
-        self, table: CodedTable, number: int, keys: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
-        """Draw every missing cell once; see :meth:`tabsoda.engines.Engine.draw`."""
-        self._check(table)
-        cells = self._missing_cells(table)
-        if self.drawer is None or not cells.open_rows.size:
-            return cells.complete()
-        with self._computing(table):
-            return cells.complete(self.drawer.draw(*cells.open_part(keys), number))
-
-    def level_probabilities(
-        self, table: CodedTable, keys: NDArray[np.int64] | None = None
-    ) -> dict[int, NDArray[np.float64]]:
-        """Return probabilities; see :meth:`tabsoda.engines.Engine.level_probabilities`.
-
-        The keys are not used: these estimates have no random part.
-        """
-        self._check(table)
-        missing, open_rows = table.states.missing, self._missing_cells(table).open_rows
-        if self.ensemble is None or not open_rows.size:
-            return {}
-        found = {
-            position: np.full((table.shape[0], int(self.codec.n_levels[position])), np.nan)
-            for position in self.codec.categorical.tolist()
-        }
-        size = self.settings.draws.block_rows
-        with self._computing(table):
-            for start in range(0, open_rows.size, size):
-                rows = open_rows[start : start + size]
-                predicted = self.ensemble.answers(table.rows(rows), missing[rows]).probabilities
-                for place, (position, own) in enumerate(found.items()):
-                    asked = missing[rows, position]
-                    own[rows[asked]] = predicted[asked, place, : own.shape[1]]
-        return found
-
-    def _missing_cells(self, table: CodedTable) -> MissingCells:
-        return MissingCells.of(table, self.codec.modelled, self.codec.constants)
-
-    def _check(self, table: CodedTable, events: EventLog | None = None) -> None:
+    def _check(self, table: CodedTable, events: EventLog | None) -> None:
         check_columns(self.columns, table)
         self.codec.check(table)
         if events is not None:
             log_empty_rows(table, events)
-            log_clipped_answers(table, self.codec.numbers, self.codec.clipped(table), events)
+            log_clipped_answers(table, self.codec.numbers, self.codec.scores, events)
 
-    @contextmanager
-    def _computing(self, table: CodedTable, events: EventLog | None = None) -> Iterator[None]:
-        """Set the number of threads, and convert a failed allocation into an error with advice."""
-        threads = planned_threads(self.settings, self.columns, table.shape[0], self.device)
-        if events is not None:
-            log_threads(threads, events, imputing=True)
-        with worker_threads(threads.network), enough_memory():
-            yield
+    def _threads(self, n_rows: int) -> Threads:
+        return planned_threads(self.settings, self.columns, n_rows, self.device)
+
+    def _missing_cells(self, table: CodedTable) -> MissingCells:
+        return MissingCells.of(table, self.codec.modelled, self.codec.constants)
+
+    def _row_predictor(self, table: CodedTable, keys: NDArray[np.int64]) -> RowPredictor:
+        ensemble, drawer = self.ensemble, self.drawer
+        if ensemble is None or drawer is None:
+            raise ValueError("a table without modelled columns has no rows to predict")
+        block_rows = self.settings.draws.block_rows
+        return RowPredictor(
+            lambda whole_numbers, progress: ensemble.points(table, block_rows, whole_numbers),
+            lambda number, progress: drawer.draw(table, keys, number),
+            lambda: ensemble.level_probabilities(table, block_rows),
+        )

@@ -120,6 +120,23 @@ class Ensemble:
             median[rows] = self.decode(answers, "median", cells, whole_numbers)
         return mode, median
 
+    def level_probabilities(self, table: CodedTable, block_rows: int) -> dict[int, Values]:
+        """Return the blended probabilities of every level, shape (n, n_levels) by position.
+
+        They are defined in missing cells only.
+        """
+        found = {
+            position: np.empty((table.shape[0], int(self.codec.n_levels[position])))
+            for position in self.codec.categorical.tolist()
+        }
+        for start in range(0, table.shape[0], block_rows):
+            rows = np.arange(start, min(start + block_rows, table.shape[0]))
+            part = table.rows(rows)
+            blended = self.answers(part, part.states.missing).probabilities
+            for place, own in enumerate(found.values()):
+                own[rows] = blended[:, place, : own.shape[1]]
+        return found
+
     def decode(
         self, answers: CellAnswers, rule: str, cells: Mask, whole_numbers: bool = True
     ) -> Values:

@@ -124,4 +124,4 @@ def engine_from_state(
         if _DRAWS in saved:
             chained = ChainedRegressions.from_state(part_of(arrays, f"{_DRAWS}."), saved[_DRAWS])
         drawer = Drawer(network, chained, settings, seed)
-    return DefaultEngine(columns, settings, seed, device, codec, ensemble, drawer, history, events)
+    return DefaultEngine(columns, settings, seed, device, history, events, codec, ensemble, drawer)

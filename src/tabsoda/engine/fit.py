@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from tabsoda._internal.threads import Threads
-from tabsoda.coding.table_checks import checked_weights
-from tabsoda.coding.table_events import log_empty_rows, log_no_skips
+from tabsoda.coding.table_checks import checked_weights, log_empty_rows, log_no_skips
 from tabsoda.engine.draws import Drawer
 from tabsoda.engine.ensemble import Ensemble
 from tabsoda.engine.network.network import Network

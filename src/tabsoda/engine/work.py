@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from tabsoda._internal.threads import Threads
 from tabsoda.cost.estimate import GPU_RATE, WorkPlan, stage_seconds, wall_seconds
 from tabsoda.cost.table_size import TableSize, count_coordinates
+from tabsoda.cost.work import Counts, estimated_rows, table_stages, threads_for, times
 from tabsoda.engine.network.training import schedule_of
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.trees.background_fit import fits_beside
@@ -18,11 +18,8 @@ from tabsoda.engine.trees.settings import TreeSettings
 from tabsoda.schema.column import Column
 from tabsoda.table import CodedTable
 
-Counts = tuple[float, ...]
 # Burn-in rounds of the regressions for draws.
 _FIRST_ROUNDS = 3
-# Respondents whose answers the report hides, and those for whom it estimates numbers.
-_REPORT_ROWS = (2000, 500)
 # Held-out rows per block of the blend.
 _BLEND_ROWS = 2048
 _MAX_BLEND_ROWS = 20_000
@@ -79,15 +76,9 @@ def fit_shares(
 def planned_threads(
     settings: EngineSettings, columns: Sequence[Column], n_rows: int, device: torch.device
 ) -> Threads:
-    """Plan the threads for a table; a GPU leaves the CPU little to do."""
-    on_cpu = device.type == "cpu"
-    return Threads.planned(step_operations(settings, columns, n_rows) if on_cpu else 0.0)
-
-
-def step_operations(settings: EngineSettings, columns: Sequence[Column], n_rows: int) -> float:
-    """Count the operations of one training step of one network."""
-    rows = min(n_rows, settings.training.batch_size)
-    return 6.0 * rows * network_products(count_coordinates(columns), settings)
+    """Plan the threads for a table of some rows."""
+    products = network_products(count_coordinates(columns), settings)
+    return threads_for(products, settings.training.batch_size, n_rows, device)
 
 
 def network_products(n_coordinates: int, settings: EngineSettings) -> int:
@@ -138,13 +129,10 @@ def stage_work(
         Whether draws follow rules: rows that depend on a missing gate are then drawn separately.
     """
     parts = 2 if follows else 1
-    work = {
-        "reading": (1.0, float(size.cells)),
-        "answering": _answering(size, settings, parts, fits),
-        "drawing": _times(n_draws, _draw(size, settings, size.n_missing, parts)),
-        "redrawing": _times(n_draws, _redraw(size, settings)),
-        "writing": (1.0, float(size.cells * (n_draws + 2))),
-        "reporting": (1.0, float(size.columns), float(size.cells), n_draws * size.n_missing),
+    work = table_stages(size, n_draws) | {
+        "answering": _answering(size, settings, fits=fits, follows=follows),
+        "drawing": times(n_draws, _draw(size, settings, size.n_missing, parts)),
+        "redrawing": times(n_draws, _redraw(size, settings)),
     }
     if fits:
         work |= {
@@ -154,10 +142,6 @@ def stage_work(
             "regressing": _regressing(size, settings, n_draws > 0),
         }
     return work
-
-
-def _times(factor: float, counts: Counts) -> Counts:
-    return tuple(factor * count for count in counts)
 
 
 def _pass(size: TableSize, settings: EngineSettings, calls: float, rows: float) -> Counts:
@@ -171,22 +155,18 @@ def _training(size: TableSize, settings: EngineSettings) -> Counts:
     """Count as :func:`_pass` does; a step with gradients is three passes."""
     batch_size, _, steps_per_epoch, max_epochs = schedule_of(settings).steps(size.rows)
     calls, cells, products, pairs = _pass(size, settings, 1.0, batch_size)
-    times = settings.network.members * steps_per_epoch * max_epochs
-    return _times(times, (calls, cells, 3.0 * products, pairs))
+    steps = settings.network.members * steps_per_epoch * max_epochs
+    return times(steps, (calls, cells, 3.0 * products, pairs))
 
 
-def _answering(size: TableSize, settings: EngineSettings, parts: int, fits: bool) -> Counts:
-    """Count the predictions for point estimates, for the blend and for the report."""
-    asked = [float(size.incomplete_rows)] * parts + [float(min(size.rows, n)) for n in _REPORT_ROWS]
-    if fits:
-        _, held_out = size.held_out(settings.training.held_out_share)
-        asked.append(min(held_out, _MAX_BLEND_ROWS))
-    passes = float(settings.network.members)
-    calls = passes * sum(math.ceil(rows / settings.draws.block_rows) for rows in asked)
-    # Every row is predicted once, independent of the number of blocks.
-    rows = sum(asked) - (parts - 1) * size.incomplete_rows
-    columns = float(size.columns * len(asked))
-    return (*_pass(size, settings, calls, passes * rows), rows * size.probabilities, columns)
+def _answering(size: TableSize, settings: EngineSettings, *, fits: bool, follows: bool) -> Counts:
+    """Count the predictions for point estimates, for the report and for the blend."""
+    _, held_out = size.held_out(settings.training.held_out_share)
+    blend = [min(held_out, _MAX_BLEND_ROWS)] if fits else []
+    blocks, rows, answers = estimated_rows(size, settings.draws.block_rows, blend, follows=follows)
+    passes = settings.network.members
+    network = _pass(size, settings, passes * blocks, passes * rows)
+    return (*network, rows * size.probabilities, answers)
 
 
 def _draw(size: TableSize, settings: EngineSettings, cells: float, parts: int) -> Counts:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import keyed_uniforms, stream_key
+from tabsoda.coding.engine import Engine
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.edits.record import EditRecord
 from tabsoda.edits.repair import Redraw, Repaired, Repairer, Scores, same_groups
-from tabsoda.engines import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.imputer.rerouting import Fill, Rerouter

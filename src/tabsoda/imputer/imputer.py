@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.coding.table_events import log_empty_rows
+from tabsoda.coding.table_checks import log_empty_rows
 from tabsoda.edits.checking import refuse_contradictions
 from tabsoda.edits.derived_columns import names_in_file, skip_derived
 from tabsoda.edits.edit_set import EditSet

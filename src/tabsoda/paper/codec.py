@@ -14,8 +14,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from tabsoda.coding.continuous import ContinuousCoder
-from tabsoda.coding.pass_through import find_pass_through
-from tabsoda.coding.visible_answers import check_levels, check_visible, count_levels
+from tabsoda.coding.modelled_columns import check_visible, count_levels, find_modelled_columns
+from tabsoda.coding.table_checks import check_levels
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.paper.cutpoints import smoothed_cutpoints
@@ -106,7 +106,7 @@ class TableCodec:
         """
         check_visible(table, visible)
         values = np.where(visible, table.values, np.nan)
-        plan = find_pass_through(table, visible, events)
+        found = find_modelled_columns(table, visible, events)
         kinds = np.array([str(column.kind) for column in table.columns], dtype=object)
         n_levels = np.array([column.n_levels for column in table.columns], dtype=np.int64)
         n_levels[kinds == ColumnKind.CONTINUOUS] = 0
@@ -114,9 +114,9 @@ class TableCodec:
         route = (
             route_ordinals(table.columns, counts, settings, events) if latent is None else latent
         )
-        latents = np.flatnonzero(route & plan.modelled)
-        numbers = np.flatnonzero((kinds == ColumnKind.CONTINUOUS) & plan.modelled)
-        categorical = np.flatnonzero((kinds != ColumnKind.CONTINUOUS) & plan.modelled)
+        latents = np.flatnonzero(route & found.modelled)
+        numbers = np.flatnonzero((kinds == ColumnKind.CONTINUOUS) & found.modelled)
+        categorical = np.flatnonzero((kinds != ColumnKind.CONTINUOUS) & found.modelled)
         layout = build_layout(n_levels, numbers, np.setdiff1d(categorical, latents), latents)
         coder = ContinuousCoder.fit(values[:, numbers], visible[:, numbers], settings.continuous)
         for position in numbers[coder.whole]:
@@ -132,7 +132,7 @@ class TableCodec:
             ),
             level_counts=counts,
             fill=np.zeros(layout.n_coordinates, dtype=np.float32),
-            pass_value=plan.fill,
+            pass_value=found.constants,
         )
         return replace(codec, fill=codec._starting_values(codec.encode(values), visible))
 

@@ -19,8 +19,6 @@ from tabsoda.paper.working_table import WorkingTable, chain_key
 from tabsoda.progress import StageProgress
 from tabsoda.torch_runtime.devices import matrix_precision
 
-# Called after each block of rows: progress(done, total).
-
 
 class Sampler:
     """Draws encoded rows from a model; keeps compiled code between calls.
@@ -100,6 +98,19 @@ class Sampler:
             )
 
         return decoded("mode"), decoded("median")
+
+    def level_probabilities(self, data: WorkingTable) -> dict[int, NDArray[np.float64]]:
+        """Return probabilities of the levels, shape (n, n_levels), by position of the column."""
+        _, expected = self.expect(data)
+        model, codec = self.model, self.model.codec
+        probabilities = codec.level_probabilities(
+            expected, model.temperatures, cutpoints=model.cutpoints().detach()
+        )
+        levels = codec.layout.n_levels.tolist()
+        return {
+            position: probabilities[:, place, : levels[position]].astype(np.float64)
+            for place, position in enumerate(codec.categorical_columns.tolist())
+        }
 
     def _key(self, chain: int) -> int:
         return chain_key(self.model.seed, chain, self._noise_round)

@@ -78,4 +78,4 @@ def _assemble(
     model.standardizer = Standardizer(mean, scale).to(device)
     model.temperatures = temperatures
     events = EventLog.from_dicts(content["events"])
-    return PaperEngine(columns, model, content["history"], events)
+    return PaperEngine.of_model(columns, model, content["history"], events)

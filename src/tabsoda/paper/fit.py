@@ -10,10 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tabsoda.coding.modelled_columns import count_levels
 from tabsoda.coding.row_order import canonical_order, hold_out_cells
-from tabsoda.coding.table_checks import checked_weights
-from tabsoda.coding.table_events import log_empty_rows, log_no_skips
-from tabsoda.coding.visible_answers import count_levels
+from tabsoda.coding.table_checks import checked_weights, log_empty_rows, log_no_skips
 from tabsoda.events import EventLog
 from tabsoda.paper.codec import TableCodec
 from tabsoda.paper.em import initial_state, run_em
@@ -24,7 +23,7 @@ from tabsoda.paper.working_table import WorkingTable
 from tabsoda.progress import Progress
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
-from tabsoda.torch_runtime.memory import check_memory
+from tabsoda.torch_runtime.computing import check_memory
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,10 @@ import torch
 from tabsoda._internal.threads import Threads
 from tabsoda.cost.estimate import WorkPlan
 from tabsoda.cost.table_size import TableSize, count_coordinates
+from tabsoda.cost.work import Counts, estimated_rows, table_stages, threads_for, times
+from tabsoda.paper.m_step import training_schedule
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.schema.column import Column
-
-Counts = tuple[float, ...]
-# Respondents whose answers the report hides, and those for whom it estimates numbers.
-_REPORT_ROWS = (2000, 500)
 
 
 def work_plan(
@@ -41,12 +39,9 @@ def work_plan(
     parts = 2 if follows else 1
     passes = float(passes_per_chain(settings))
     one_draw = _pass(size, settings, parts * passes, passes * size.incomplete_rows)
-    stages: dict[str, Counts] = {
-        "reading": (1.0, float(size.cells)),
-        "answering": _answering(size, settings, parts, fits),
-        "drawing": _times(n_draws, one_draw),
-        "writing": (1.0, float(size.cells * (n_draws + 2))),
-        "reporting": (1.0, float(size.columns), float(size.cells), n_draws * size.n_missing),
+    stages = table_stages(size, n_draws) | {
+        "answering": _answering(size, settings, fits=fits, follows=follows),
+        "drawing": times(n_draws, one_draw),
     }
     if fits:
         stages["training"] = _training(size, settings)
@@ -57,10 +52,6 @@ def work_plan(
     encoded = size.rows * (size.coordinates + float(size.widths.sum()))
     memory = (1.0, float(size.cells), encoded, kept, 0.0, n_draws * size.n_missing)
     return WorkPlan(stages, memory, size.cells)
-
-
-def _times(factor: float, counts: Counts) -> Counts:
-    return tuple(factor * count for count in counts)
 
 
 def _pass(size: TableSize, settings: PaperSettings, calls: float, rows: float) -> Counts:
@@ -75,35 +66,26 @@ def _training(size: TableSize, settings: PaperSettings) -> Counts:
     rows = size.rows / math.ceil(size.rows / settings.training.batch_size)
     passes = 2 if settings.training.low_noise_pass else 1
     calls, cells, products, pairs = _pass(size, settings, 1.0, rows)
-    return _times(settings.em.rounds * steps * passes, (calls, cells, 3.0 * products, pairs))
+    return times(settings.em.rounds * steps * passes, (calls, cells, 3.0 * products, pairs))
 
 
-def _answering(size: TableSize, settings: PaperSettings, parts: int, fits: bool) -> Counts:
-    """Count the E-steps, the point estimates and the estimates for the report."""
+def _answering(size: TableSize, settings: PaperSettings, *, fits: bool, follows: bool) -> Counts:
+    """Count the point estimates, the estimates for the report and the E-steps."""
     passes = 1.0
     if settings.sampler.point == "chains":
         passes = float(settings.sampler.chains * passes_per_chain(settings))
-    asked = [float(size.incomplete_rows)] * (parts + (settings.em.rounds if fits else 0))
-    asked += [float(min(size.rows, n)) for n in _REPORT_ROWS]
-    calls = passes * sum(math.ceil(rows / settings.sampler.block_rows) for rows in asked)
-    # Every row is predicted once, independent of the number of blocks.
-    rows = sum(asked) - (parts - 1) * size.incomplete_rows
-    columns = float(size.columns * len(asked))
-    return (*_pass(size, settings, calls, passes * rows), 0.0, columns)
-
-
-def step_operations(settings: PaperSettings, columns: Sequence[Column], n_rows: int) -> float:
-    """Count the operations of one training step."""
-    rows = min(n_rows, settings.training.batch_size)
-    return 6.0 * rows * network_weights(count_coordinates(columns), settings)
+    e_steps = [float(size.incomplete_rows)] * (settings.em.rounds if fits else 0)
+    block_rows = settings.sampler.block_rows
+    blocks, rows, answers = estimated_rows(size, block_rows, e_steps, follows=follows)
+    return (*_pass(size, settings, passes * blocks, passes * rows), 0.0, answers)
 
 
 def planned_threads(
     settings: PaperSettings, columns: Sequence[Column], n_rows: int, device: torch.device
 ) -> Threads:
-    """Plan the threads for a table; a GPU leaves the CPU little to do."""
-    on_cpu = device.type == "cpu"
-    return Threads.planned(step_operations(settings, columns, n_rows) if on_cpu else 0.0)
+    """Plan the threads for a table of some rows."""
+    products = network_weights(count_coordinates(columns), settings)
+    return threads_for(products, settings.training.batch_size, n_rows, device)
 
 
 def network_weights(n_coordinates: int, settings: PaperSettings) -> int:
@@ -131,12 +113,7 @@ def training_steps(settings: PaperSettings, n_rows: int) -> int:
     Examples
     --------
     >>> training_steps(PaperSettings.preset("small"), 2000)
-    1500
+    1484
     """
-    training = settings.training
-    steps_per_pass = math.ceil(n_rows / training.batch_size)
-    epoch = max(steps_per_pass, training.min_epoch_steps)
-    if training.whole_passes:
-        epoch = math.ceil(epoch / steps_per_pass) * steps_per_pass
-    steps = training.max_epochs * epoch
-    return steps if training.max_steps is None else min(steps, training.max_steps)
+    _, _, steps_per_epoch, max_epochs = training_schedule(settings.training).steps(n_rows)
+    return steps_per_epoch * max_epochs

@@ -23,7 +23,7 @@ from tabsoda.report.suppression import withhold_alone
 from tabsoda.table import CodedTable
 
 if TYPE_CHECKING:
-    from tabsoda.engines import Engine
+    from tabsoda.coding.engine import Engine
 
 MOST_ROWS = 2000
 SHARE = 0.1

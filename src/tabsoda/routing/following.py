@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.engines import Engine
+from tabsoda.coding.engine import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.progress import Progress
@@ -66,9 +66,9 @@ class GateFollowingImputer:
         progress : callable, optional
         events : EventLog, optional
         keys : ndarray of int64, shape (n_rows,), optional
-            As in :meth:`tabsoda.engines.Engine.draw`.
+            As in :meth:`tabsoda.coding.engine.Engine.draw`.
         keep : Keep
-            As in :meth:`tabsoda.engines.Engine.impute`.
+            As in :meth:`tabsoda.coding.engine.Engine.impute`.
         """
         if keys is None:
             keys = row_keys(table.values, table.states.states)

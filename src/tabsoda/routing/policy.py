@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
-from tabsoda.engines import Engine
+from tabsoda.coding.engine import Engine
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing

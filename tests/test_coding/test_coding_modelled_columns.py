@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tabsoda.coding.pass_through import find_pass_through
+from tabsoda.coding.modelled_columns import find_modelled_columns
 from tabsoda.events import EventLog
 from tabsoda.paper.codec import TableCodec
 from tabsoda.paper.settings import EncodingSettings
@@ -40,9 +40,9 @@ def table_of_oddities() -> tuple[CodedTable, np.ndarray]:
 def test_each_oddity_has_its_own_event_and_value() -> None:
     table, visible = table_of_oddities()
     events = EventLog()
-    found = find_pass_through(table, visible, events)
+    found = find_modelled_columns(table, visible, events)
     assert found.modelled.tolist() == [False] * 5 + [True]
-    np.testing.assert_array_equal(found.fill, [2.5, 1.0, NAN, NAN, NAN, NAN])
+    np.testing.assert_array_equal(found.constants, [2.5, 1.0, NAN, NAN, NAN, NAN])
     assert {event.column: (event.kind, event.counts.get("answer")) for event in events} == {
         "constant": ("constant_column_not_modelled", "2.5"),
         "one_level": ("constant_column_not_modelled", "8 'Often'"),
@@ -69,7 +69,7 @@ def test_nominals_that_look_like_identifiers_are_logged(n_different: int, logged
     values = (np.arange(30.0) % n_different)[:, None]
     table = CodedTable.from_values((column,), values)
     events = EventLog()
-    assert find_pass_through(table, table.states.answered, events).modelled.all()
+    assert find_modelled_columns(table, table.states.answered, events).modelled.all()
     assert [(e.kind, *e.counts.values()) for e in events] == [
         ("nominal_nearly_unique", 30, 30)
     ] * logged

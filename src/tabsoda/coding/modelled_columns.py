@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.table import CodedTable
 
@@ -19,24 +20,24 @@ _NEAR_UNIQUE_MIN_ANSWERS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class PassThrough:
+class ModelledColumns:
     """Which columns are modelled, and the constant for the others.
 
     Attributes
     ----------
     modelled : ndarray of bool, shape (d,)
-    fill : ndarray of float64, shape (d,)
+    constants : ndarray of float64, shape (d,)
         The one visible answer of a constant column; NaN for modelled columns and if nothing is
         visible (missing cells then stay missing).
     """
 
     modelled: NDArray[np.bool_]
-    fill: NDArray[np.float64]
+    constants: NDArray[np.float64]
 
 
-def find_pass_through(
+def find_modelled_columns(
     table: CodedTable, visible: NDArray[np.bool_], events: EventLog
-) -> PassThrough:
+) -> ModelledColumns:
     """Find the columns that cannot be modelled: fewer than two distinct visible answers.
 
     Parameters
@@ -49,7 +50,7 @@ def find_pass_through(
 
     Returns
     -------
-    PassThrough
+    ModelledColumns
 
     Examples
     --------
@@ -57,12 +58,12 @@ def find_pass_through(
     >>> table = CodedTable.from_values((Column("wave", ColumnKind.CONTINUOUS),),
     ...                                np.array([[3.0], [np.nan], [3.0]]))
     >>> log = EventLog()
-    >>> find_pass_through(table, table.states.answered, log).fill.tolist()
+    >>> find_modelled_columns(table, table.states.answered, log).constants.tolist()
     [3.0]
     >>> [(event.kind, event.counts["answer"]) for event in log]
     [('constant_column_not_modelled', '3')]
     """
-    fill = np.full(table.shape[1], np.nan)
+    constants = np.full(table.shape[1], np.nan)
     modelled = np.ones(table.shape[1], dtype=bool)
     for position, column in enumerate(table.columns):
         seen = visible[:, position]
@@ -79,7 +80,7 @@ def find_pass_through(
             continue
         modelled[position] = False
         if distinct.size == 1:
-            fill[position] = distinct[0]
+            constants[position] = distinct[0]
             answer = (
                 column.describe_level(column.levels[int(distinct[0])])
                 if column.is_categorical
@@ -88,7 +89,7 @@ def find_pass_through(
             events.add("constant_column_not_modelled", column=column.name, answer=answer)
         else:
             _log_nothing_visible(table, position, events)
-    return PassThrough(modelled, fill)
+    return ModelledColumns(modelled, constants)
 
 
 def _log_nothing_visible(table: CodedTable, position: int, events: EventLog) -> None:
@@ -99,3 +100,44 @@ def _log_nothing_visible(table: CodedTable, position: int, events: EventLog) -> 
         events.add("held_out_column_not_modelled", column=name)
     else:
         events.add("blank_column_not_modelled", column=name)
+
+
+def check_visible(table: CodedTable, visible: NDArray[np.bool_]) -> None:
+    """Raise unless every visible cell is answered."""
+    if visible.shape != table.shape:
+        raise InputError(
+            "The mask of visible cells does not match the table",
+            found=f"{visible.shape}",
+            expected=f"{table.shape}",
+        )
+    wrong = visible & ~table.states.answered
+    if wrong.any():
+        position = int(np.flatnonzero(wrong.any(axis=0))[0])
+        raise InputError(
+            "has visible cells without an answer",
+            column=table.names[position],
+            found=f"{int(wrong[:, position].sum())} such cells",
+            expected="answers in all visible cells",
+            next_step="Use the mask of the same table",
+        )
+
+
+def count_levels(values: NDArray[np.float64], n_levels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the answers per level; NaN does not count.
+
+    Returns
+    -------
+    ndarray of int64, shape (d, max_levels)
+        0 in the padding and for continuous columns; at least two levels wide.
+
+    Examples
+    --------
+    >>> count_levels(np.array([[0.0, 3.5], [1.0, np.nan], [1.0, 2.0]]), np.array([2, 0])).tolist()
+    [[1, 2], [0, 0]]
+    """
+    width = int(n_levels.max(initial=2))
+    counts = np.zeros((n_levels.size, width), dtype=np.int64)
+    for position in np.flatnonzero(n_levels):
+        answers = values[~np.isnan(values[:, position]), position].astype(np.int64)
+        counts[position] = np.bincount(answers, minlength=width)
+    return counts
