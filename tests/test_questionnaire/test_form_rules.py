@@ -1,5 +1,6 @@
 """A form's conditions become rules that fire exactly where the form hides the question."""
 
+import operator
 from itertools import product
 
 import numpy as np
@@ -40,6 +41,14 @@ STATES = {
     "many/x": [0, 1, None],
     "many/y": [0, 1, None],
 }
+COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 ROWS = [dict(zip(STATES, chosen, strict=True)) for chosen in product(*STATES.values())]
 
 
@@ -79,6 +88,10 @@ def evaluate(expression: Expression, row: dict[str, object]) -> bool:
             return evaluate(left, row) or evaluate(right, row)
         case Call("not", (inner,)):
             return not evaluate(inner, row)
+        case Operation(sign, Call("count-selected", _), Literal(value)):
+            return COMPARE[sign](sum(row[f"many/{code}"] == 1 for code in "xy"), value)
+        case Operation(sign, Literal(value), Call("count-selected", _)):
+            return COMPARE[sign](value, sum(row[f"many/{code}"] == 1 for code in "xy"))
         case Call("selected", (Reference("many"), Literal(code))):
             return row[f"many/{code}"] == 1
         case Call("selected", (Reference(name), Literal(code))):
@@ -88,15 +101,7 @@ def evaluate(expression: Expression, row: dict[str, object]) -> bool:
             if sign in ("=", "!="):
                 same = (own is None and value == "") or own == value
                 return same == (sign == "=")
-            return (
-                own is not None
-                and {
-                    "<": own < value,
-                    "<=": own <= value,
-                    ">": own > value,
-                    ">=": own >= value,
-                }[sign]
-            )
+            return own is not None and COMPARE[sign](own, value)
     raise AssertionError(expression)
 
 
@@ -123,8 +128,19 @@ SELECTED = st.builds(
         ]
     ),
 )
+COUNT = Call("count-selected", (Reference("many"),))
+# All of them are true for some respondents and false for others.
+COUNTED = st.sampled_from(
+    [
+        *(Operation(sign, COUNT, Literal(1.0)) for sign in COMPARE),
+        *(Operation(sign, Literal(1.0), COUNT) for sign in COMPARE),
+        *(Operation(sign, COUNT, Literal(2.0)) for sign in ("=", "!=", "<", ">=")),
+        *(Operation(sign, COUNT, Literal(0.0)) for sign in ("=", "!=", ">", "<=")),
+        *(Operation(sign, COUNT, Literal(0.5)) for sign in ("<", "<=", ">", ">=")),
+    ]
+)
 CONDITIONS = st.recursive(
-    st.one_of(AGE, ONE, SELECTED),
+    st.one_of(AGE, ONE, SELECTED, COUNTED),
     lambda inner: st.one_of(
         st.builds(Operation, st.sampled_from(["and", "or"]), inner, inner),
         st.builds(lambda one: Call("not", (one,)), inner),
@@ -160,6 +176,12 @@ def test_rules_fire_where_the_form_hides_the_question(condition: Expression) -> 
         (Operation("!=", Reference("one"), Literal("aa")), "'aa' is not an answer to 'one'"),
         (Call("today", ()), "the function today\\(\\) is not translated"),
         (Call("false", ()), "it is never true"),
+        (Operation(">", COUNT, Literal(2.0)), "it is never true"),
+        (Operation("=", COUNT, Reference("age")), "compared with something else than a number"),
+        (
+            Operation("=", Call("count-selected", (Reference("age"),)), Literal(1.0)),
+            "needs a question with several answers",
+        ),
         (Reference("age"), "it is not a comparison"),
     ],
 )

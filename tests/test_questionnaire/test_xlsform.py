@@ -1,7 +1,9 @@
 """XLSForm workbooks: questions, groups, options, and their columns in exports."""
 
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from form_files import CHOICES, SURVEY, smoking_answers, write_workbook
@@ -82,6 +84,128 @@ def test_constraints_that_are_no_edit_are_listed(tmp_path: Path) -> None:
         (one.question, one.part, one.why) for one in found.untranslated
     ]
     assert found.survey.schema["age"].maximum == 98
+
+
+SURVEYCTO = [
+    ["type", "name", "label:English", "relevance", "constraint", "disabled"],
+    ["integer", "age", "Age", None, ". >= 15", None],
+    ["select_multiple drink", "drinks", "What do you drink?", None, "NONE", None],
+    ["select_one drink", "old", "Formerly asked", None, None, "yes"],
+    ["select_one yn", "smokes", "Do you smoke?", None, None, None],
+    ["integer", "a_day", "Cigarettes a day", "${smokes} = 'yes'", None, None],
+    ["integer", "mixed", "How often both?", "count-selected(${drinks}) > 1", None, None],
+]
+DRINKS = [
+    ["list_name", "value", "label:English"],
+    ["drink", 1, "Beer"],
+    ["drink", 2, "Wine"],
+    ["drink", 9, "None of these"],
+    ["yn", "yes", "Yes"],
+    ["yn", "no", "No"],
+]
+
+
+def drinking_answers(n: int = 200) -> pl.DataFrame:
+    """Return answers to the form of SurveyCTO, as SurveyCTO exports them."""
+    random = np.random.default_rng(0)
+    none, beer, wine = random.random((3, n)) < 0.5
+    beer, wine = beer & ~none, (wine | ~beer) & ~none
+    smokes = random.choice(["yes", "no"], n)
+    numbers = random.integers(1, 9, (2, n)).astype(float)
+    answers = {
+        "age": random.integers(15, 80, n),
+        **{f"drinks_{code}": own * 1 for code, own in ((1, beer), (2, wine), (9, none))},
+        "smokes": smokes,
+        "a_day": np.where(smokes == "yes", numbers[0], np.nan),
+        "mixed": np.where(beer & wine, numbers[1], np.nan),
+    }
+    return pl.DataFrame(answers, nan_to_null=True)
+
+
+@pytest.mark.parametrize("column", ["relevance", "relevant", "bind:relevant", "bind::relevant"])
+def test_forms_of_surveycto_and_older_ones_have_their_rules(tmp_path: Path, column: str) -> None:
+    rows = [[column if text == "relevance" else text for text in row] for row in SURVEYCTO]
+    rows[2][4] = None
+    path = write_workbook(tmp_path / "form.xlsx", survey=rows, choices=DRINKS)
+    found = read_survey_with_form(drinking_answers(), path)
+    assert (found.absent, found.untranslated) == ((), ())
+    assert found.rules.targets == ("a_day", "mixed")
+    assert found.survey.schema["drinks_9"].label == "What do you drink?: None of these"
+    checked = check(found.survey.table, found.rules)
+    assert checked.n_answered_although_skipped == 0
+    assert all(one.unexplained == 0 for one in checked.columns)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        "not(selected(., '9') and count-selected(.) > 1)",
+        "not(selected(., 9) and (selected(., 1) or selected(., 2)))",
+        "if(selected(., '9'), count-selected(.) = 1, true())",
+    ],
+)
+def test_none_of_these_becomes_an_edit(tmp_path: Path, constraint: str) -> None:
+    rows = [[constraint if text == "NONE" else text for text in row] for row in SURVEYCTO]
+    path = write_workbook(tmp_path / "form.xlsx", survey=rows, choices=DRINKS)
+    found = read_survey_with_form(drinking_answers(), path)
+    assert found.untranslated == ()
+    edits = EditSet.of(found.survey.schema, found.survey.table)
+    (one,) = [one for one in edits.constraints if one.kind == "edit"]
+    chosen = np.array([*product((0.0, 1.0), repeat=3)])
+    named = dict(zip(("drinks_1", "drinks_2", "drinks_9"), chosen.T, strict=True))
+    violated = one.truth(named) == 0
+    np.testing.assert_array_equal(violated, (chosen[:, 2] == 1) & (chosen[:, :2].sum(axis=1) > 0))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "why"),
+    [
+        ("regex(., '9')", "the function regex() is not translated"),
+        ("selected(., 'x')", "the data have no column for option 'x' of 'drinks'"),
+        ("count-selected(${age}) = 1", "count-selected() needs a question with several answers"),
+    ],
+)
+def test_constraints_of_several_answers_are_never_lost(
+    tmp_path: Path, constraint: str, why: str
+) -> None:
+    rows = [[constraint if text == "NONE" else text for text in row] for row in SURVEYCTO]
+    path = write_workbook(tmp_path / "form.xlsx", survey=rows, choices=DRINKS)
+    (one,) = read_survey_with_form(drinking_answers(), path).untranslated
+    assert (one.question, one.part, one.why) == ("drinks", "constraint", why)
+
+
+def test_constraints_on_columns_that_are_no_questions_are_listed(tmp_path: Path) -> None:
+    survey = [
+        ["type", "name", "constraint"],
+        ["date", "born", None],
+        ["date", "died", ". > ${born}"],
+        ["integer", "age", None],
+    ]
+    path = write_workbook(tmp_path / "form.xlsx", survey=survey, choices=DRINKS)
+    days = [f"19{n:02}-01-0{n % 9 + 1}" for n in range(10, 90)]
+    answers = pl.DataFrame({"born": days, "died": days[::-1], "age": [n % 30 for n in range(80)]})
+    found = read_survey_with_form(answers, path)
+    assert found.survey.schema.edits == ()
+    (one,) = found.untranslated
+    assert (one.question, one.why) == ("died", "'died' is not described as a question of the data")
+
+
+@pytest.mark.parametrize(
+    ("written", "answers"),
+    [
+        ("select_multiple yn", Answers.SEVERAL),
+        ("select multiple from yn", Answers.SEVERAL),
+        ("select all that apply from yn", Answers.SEVERAL),
+        ("select one from yn", Answers.ONE),
+        ("add select one prompt using yn", Answers.ONE),
+        ("select_one yn or_other", Answers.ONE),
+    ],
+)
+def test_types_as_older_forms_write_them(tmp_path: Path, written: str, answers: Answers) -> None:
+    rows = [["type", "name", "label"], [written, "smokes", "Do you smoke?"]]
+    form = read_form(write_workbook(tmp_path / "form.xlsx", survey=rows, choices=CHOICES))
+    assert form["smokes"].answers is answers
+    assert list(form["smokes"].options)[:3] == ["yes", "no", "dk"]
 
 
 def test_an_answer_against_the_form_is_found(form: Path) -> None:

@@ -31,7 +31,7 @@ _ORDERED: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 _EVERYTHING = ((-math.inf, math.inf),)
 # More alternatives than this are not what a questionnaire says.
 MOST_PATHS = 64
@@ -210,10 +210,10 @@ def _answer_set(expression: Expression, gates: Gates) -> AnswerSet:
         question, code = _selected(expression)
         gate = gates(question, code)
         return _chosen(gate.column) if gate.is_option else _compared(gate, "=", code)
-    if isinstance(expression, Operation) and expression.operator in _MIRRORED:
+    if isinstance(expression, Operation) and expression.operator in MIRRORED:
         left, right, sign = expression.left, expression.right, expression.operator
         if isinstance(right, Reference):
-            left, right, sign = right, left, _MIRRORED[sign]
+            left, right, sign = right, left, MIRRORED[sign]
         value = plain_value(right)
         if isinstance(left, Call) and left.function in ("number", "int") and left.arguments:
             left = left.arguments[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tabsoda.errors import InputError
@@ -17,8 +17,8 @@ from tabsoda.questionnaire.expressions import (
     Reference,
 )
 from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
-from tabsoda.schema.codes import CodeBook
-from tabsoda.schema.column import Column
+from tabsoda.schema.codes import CodeBook, plain
+from tabsoda.schema.column import Column, ColumnRole
 from tabsoda.schema.edit import Edit
 from tabsoda.schema.schema import Schema
 
@@ -58,17 +58,20 @@ def with_form_edits(form: Form, schema: Schema, found: FormColumns) -> FormEdits
     columns = {column.name: column for column in schema}
     edits: list[Edit] = []
     untranslated: list[Untranslated] = []
+    several = [one for one in form.questions if one.answers is Answers.SEVERAL]
+    codes = {question.name: tuple(question.options) for question in several}
     for question in form.questions:
-        name = found.answers.get(question.name)
-        if question.constraint is None or name not in columns:
+        if question.constraint is None or not found.of(question.name):
             continue
+        # A question with a column for every option has no column of its own.
+        name = "" if question.name in found.options else found.answers[question.name]
         for part in conjuncts((question.constraint,)):
             try:
-                bounded = _with_bound(columns[name], question, part)
+                bounded = _with_bound(columns[name], question, part) if name in columns else None
                 if bounded is not None:
                     columns[name] = bounded
                 else:
-                    rule = _Writer(question, columns, found).text(part)
+                    rule = _Writer(question, columns, found, codes).text(part)
                     edits.append(Edit(rule, label=f"{form.source}: {question.constraint_text}"))
             except (ExpressionError, InputError) as error:
                 untranslated.append(
@@ -103,11 +106,16 @@ class _Writer:
     """Writes expressions in the language of edits."""
 
     def __init__(
-        self, question: Question, columns: Mapping[str, Column], found: FormColumns
+        self,
+        question: Question,
+        columns: Mapping[str, Column],
+        found: FormColumns,
+        codes: Mapping[str, Sequence[str]],
     ) -> None:
         self._question = question
         self._columns = columns
         self._found = found
+        self._codes = codes
 
     def text(self, expression: Expression) -> str:
         """Return an expression as the text of an edit."""
@@ -139,7 +147,14 @@ class _Writer:
         if call.function == "selected" and len(call.arguments) == 2:
             question, code = call.arguments
             if isinstance(question, Reference) and isinstance(code, Literal):
-                return self._selected(question, str(code.value))
+                return self._selected(question, str(plain(code.value)))
+        if call.function == "count-selected" and len(call.arguments) == 1:
+            return self._count(call.arguments[0])
+        if call.function == "if" and len(call.arguments) == 3:
+            condition, then, otherwise = map(self.text, call.arguments)
+            return f"((not {condition} or {then}) and ({condition} or {otherwise}))"
+        if call.function in ("true", "false") and not call.arguments:
+            return f"(1 == {int(call.function == 'true')})"
         raise ExpressionError(f"the function {call.function}() is not translated")
 
     def _selected(self, reference: Reference, code: str) -> str:
@@ -153,6 +168,16 @@ class _Writer:
             raise ExpressionError(f"the data have no column for option '{code}' of '{name}'")
         return f"({_quoted(column.name)} == {chosen[0]!r})"
 
+    def _count(self, question: Expression) -> str:
+        """Return the number of options that were chosen, as a formula."""
+        name = question.name if isinstance(question, Reference) else ""
+        name = self._question.name if name == "." else name
+        codes = self._codes.get(name)
+        if not codes:
+            raise ExpressionError("count-selected() needs a question with several answers")
+        chosen = (self._selected(Reference(name), code) for code in codes)
+        return f"count({', '.join(chosen)})"
+
     def _name(self, reference: Reference) -> str:
         return _quoted(self._column(reference))
 
@@ -161,6 +186,8 @@ class _Writer:
         column = self._found.answers.get(name)
         if column is None or column not in self._columns:
             raise ExpressionError(f"'{name}' is not in the data")
+        if self._columns[column].role is not ColumnRole.QUESTION:
+            raise ExpressionError(f"'{column}' is not described as a question of the data")
         return column
 
 

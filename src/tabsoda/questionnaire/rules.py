@@ -17,6 +17,7 @@ from tabsoda.questionnaire.answer_sets import (
     paths_where,
 )
 from tabsoda.questionnaire.columns import FormColumns
+from tabsoda.questionnaire.counted_options import without_counts
 from tabsoda.questionnaire.expressions import ExpressionError
 from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
 from tabsoda.schema.column import Column
@@ -100,6 +101,11 @@ class _Translator:
         self._questions = {question.name: question for question in form.questions}
         self._order = {question.name: place for place, question in enumerate(form.questions)}
         self._found = found
+        self._options = {
+            name: tuple(question.options)
+            for name, question in self._questions.items()
+            if question.answers is Answers.SEVERAL
+        }
         self._always_shown = {
             name for q in form.questions if not q.shown_text for name in found.of(q.name)
         }
@@ -109,13 +115,14 @@ class _Translator:
         found: list[tuple[Condition, ...]] = []
         for condition in conjuncts(question.shown_when):
             try:
-                own = paths_where(condition, self._gates(question), true=False)
+                plain = without_counts(condition, self._options)
+                own = paths_where(plain, self._gates(question), true=False)
                 if {} in own:
                     raise ExpressionError("it is never true")
                 found += [self._possible(one) for path in own for one in _conditions(path)]
             except ExpressionError as error:
                 self._note(question, str(error))
-        return tuple(dict.fromkeys(path for path in found if path))
+        return _shortest([path for path in found if path])
 
     def _possible(self, path: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Drop the skip of a gate that is always shown; empty if the path needs it."""
@@ -163,6 +170,13 @@ class _Translator:
         if name not in self.columns:
             raise ExpressionError(f"'{name}' is not described as a question of the data")
         return self.columns[name]
+
+
+def _shortest(paths: Sequence[tuple[Condition, ...]]) -> tuple[tuple[Condition, ...], ...]:
+    """Return paths without those that only add conditions to another one."""
+    different = {frozenset(path): path for path in reversed(paths)}
+    kept = [path for own, path in different.items() if not any(one < own for one in different)]
+    return tuple(reversed(kept))
 
 
 def _conditions(path: Path) -> list[tuple[Condition, ...]]:

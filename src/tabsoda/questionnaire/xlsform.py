@@ -21,14 +21,18 @@ _TYPES = {
 # Shown or recorded, but not a question with an answer of its own.
 _NO_ANSWER = frozenset({"note", "hidden", "start", "end", "today", "deviceid", "audit", "username"})
 _SELECT = re.compile(
-    r"select[ _](?P<how>one|multiple)(?P<file>_from_file)?(?: from)? (?P<list>\S+)(?P<rest>.*)",
+    r"(?:add )?select[ _](?P<how>one|multiple|all that apply|all)(?P<file>_from_file|_external)?"
+    r"(?: prompt using| from)? (?P<list>\S+)(?P<rest>.*)",
     re.IGNORECASE,
 )
+# SurveyCTO and older forms name some columns differently; "bind::" may stand before them.
+_COLUMNS = {"relevance": "relevant", "list name": "list_name", "value": "name"}
+_YES = frozenset({"yes", "true", "true()", "1", "1.0"})
 _REPEATED = (
     "a repeated group is a table of its own, with one row per repetition; export and impute that"
     " table by itself, with the respondents' answers that it needs joined to it"
 )
-_GROUP = re.compile(r"(?P<what>begin|end)[ _](?P<kind>group|repeat)")
+_GROUP = re.compile(r"(?P<what>begin|end)[ _](?P<kind>group|repeat|loop)")
 
 
 def read_xlsform(path: Path) -> Form:
@@ -80,13 +84,15 @@ class _Reader:
         return Form(self._source, "XLSForm", tuple(questions), tuple(self._untranslated))
 
     def _row(self, row: Row) -> Question | None:
+        if row.get("disabled", "").lower() in _YES:
+            return None
         written = " ".join(row.get("type", "").split())
         kind = written.lower()
         group = _GROUP.match(kind)
         if group is not None:
             if group["what"] == "begin":
                 self._groups.append((row.get("name", ""), row.get("relevant", "")))
-                if group["kind"] == "repeat":
+                if group["kind"] != "group":
                     self._untranslated.append(
                         Untranslated(row.get("name", ""), "answers", written, _REPEATED)
                     )
@@ -140,16 +146,20 @@ class _Reader:
 
 def _tidy(row: Row) -> dict[str, str]:
     """Strip cells, and spell the names of columns as the standard does."""
-    named = {name.strip(): (text or "").strip() for name, text in row.items()}
-    return {re.sub(r"\s*::?\s*", "::", name.lower(), count=1): text for name, text in named.items()}
+    tidy: dict[str, str] = {}
+    for written, text in row.items():
+        name = re.sub(r"\s*::?\s*", "::", written.strip().lower(), count=1).removeprefix("bind::")
+        name = _COLUMNS.get(name, name)
+        # Of two columns that mean the same, the first with a text counts.
+        tidy[name] = tidy.get(name) or (text or "").strip()
+    return tidy
 
 
 def _options(rows: list[dict[str, str]], language: str) -> dict[str, dict[str, str]]:
     """Return code to label, by the name of the list."""
     lists: dict[str, dict[str, str]] = {}
     for row in rows:
-        name = row.get("list_name") or row.get("list name", "")
-        code = row.get("name") or row.get("value", "")
+        name, code = row.get("list_name", ""), row.get("name", "")
         if name and code:
             lists.setdefault(name, {})[code] = _label(row, language)
     return lists
