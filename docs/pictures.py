@@ -101,7 +101,7 @@ PACKAGES = (
     Box(
         "shared",
         *(16, 482, 928, 56),
-        "coding, torch_runtime, cost, followers, model_folder",
+        "coding, torch_runtime, cost, followers",
         ("used by both engines: row order, training loop, cost estimate, saved models",),
     ),
     Box("after", 16, 572, 172, 76, "review, desk", ("pages in the browser:", "rules; all steps")),

@@ -137,7 +137,7 @@ def fit_engine(
 def load_engine(folder: Path, device: str = "auto") -> Engine:
     """Load a saved engine; its file names the engine."""
     # Needs safetensors, which a fit does not.
-    from tabsoda.model_folder import read_content
+    from tabsoda.coding.model_folder import read_content
 
     if read_content(folder).get("engine") == "paper":
         return PaperEngine.load(folder, device)

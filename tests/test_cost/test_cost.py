@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from tabsoda._internal.machine_speed import probe_seconds
 from tabsoda._internal.threads import Threads
 from tabsoda.cost import estimate
 from tabsoda.cost.estimate import (
@@ -18,6 +17,7 @@ from tabsoda.cost.estimate import (
     WorkPlan,
     estimate_cost,
     memory_bytes,
+    probe_seconds,
     stage_seconds,
     wall_seconds,
 )

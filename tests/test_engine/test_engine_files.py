@@ -7,10 +7,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tabsoda.coding.model_folder import readable
 from tabsoda.engine.engine import DefaultEngine
 from tabsoda.engine.files import engine_from_state, engine_state
 from tabsoda.errors import DeviceError, InputError, TabSODAError
-from tabsoda.model_folder import readable
 from tabsoda.table import CodedTable
 
 MEMBERS = {"network": {"members": 3}}

@@ -8,8 +8,7 @@ import pytest
 from tabsoda.bench.gates import seen_table
 from tabsoda.datasets import make_survey
 from tabsoda.engine.engine import DefaultEngine
-from tabsoda.engine.unresolved_gates import unresolved_gates
-from tabsoda.followers import find_followers
+from tabsoda.followers import find_followers, unresolved_gates
 
 N_ROWS = 900
 

@@ -9,8 +9,8 @@ from tabsoda.engine.codec import AnswerCodec
 from tabsoda.engine.trees.settings import TreeSettings
 from tabsoda.engine.trees.tree_models import TreeModels
 from tabsoda.engine.trees.trees import Trees
-from tabsoda.engine.unresolved_gates import unresolved_gates
 from tabsoda.events import EventLog
+from tabsoda.followers import unresolved_gates
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.states.cell_states import CellStates
 from tabsoda.table import CodedTable

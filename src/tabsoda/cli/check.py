@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.rule_text import columns, one_line, paragraph, short_name, without_name
-from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
+from tabsoda.cli.shared_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cyclopts.validators import Number
 from tabsoda._internal.files import atomic_path, make_folder, write_text
 from tabsoda.cli.console import emit_json, output, progress
 from tabsoda.cli.rule_text import columns, paragraph
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import WHOLE
 from tabsoda.errors import InputError, OutputExistsError
 
 if TYPE_CHECKING:

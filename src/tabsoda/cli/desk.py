@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from tabsoda.cli.console import output
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,8 +14,14 @@ from tabsoda._internal.files import make_folder, write_text
 from tabsoda.cli.console import emit_json, output, progress, show
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import columns, paragraph, short_name
-from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import (
+    WHOLE,
+    AsJson,
+    CodebookFile,
+    DataFile,
+    DescriptionFile,
+    Unlisted,
+)
 from tabsoda.errors import InputError
 from tabsoda.event_texts import detail
 from tabsoda.events import EventLog

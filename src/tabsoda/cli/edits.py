@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.survey_options import CodebookFile, DataFile, DescriptionFile, Unlisted
+from tabsoda.cli.shared_options import CodebookFile, DataFile, DescriptionFile, Unlisted
 
 if TYPE_CHECKING:
     from tabsoda.edits.proposals import Proposal

@@ -15,9 +15,8 @@ from cyclopts.validators import Number
 from tabsoda.cli.console import emit_json, output, progress, show, show_note
 from tabsoda.cli.lengthy_methods import announcement, lengthy_methods
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.survey_options import AsJson, DescriptionFile
+from tabsoda.cli.shared_options import WHOLE, AsJson, DescriptionFile
 from tabsoda.cli.table_text import table_text
-from tabsoda.cli.whole_numbers import WHOLE
 from tabsoda.errors import InputError
 from tabsoda.progress import Progress
 

@@ -15,8 +15,14 @@ from tabsoda.cli.console import emit_json, progress
 from tabsoda.cli.impute_options import ImputerOptions
 from tabsoda.cli.impute_shards import ShardOptions, impute_in_shards, show_shards
 from tabsoda.cli.impute_text import announce_plan, show_plan, show_result
-from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import (
+    WHOLE,
+    AsJson,
+    CodebookFile,
+    DataFile,
+    DescriptionFile,
+    Unlisted,
+)
 from tabsoda.errors import InputError
 
 

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import one_line, short_name, without_name
-from tabsoda.cli.survey_options import AsJson, DataFile, DescriptionFile, Unlisted
+from tabsoda.cli.shared_options import AsJson, DataFile, DescriptionFile, Unlisted
 from tabsoda.event_texts import to_dicts_with_text
 
 _FLAGS_SHOWN = 8

@@ -21,7 +21,7 @@ from tabsoda.cli.rule_text import (
     rules_heading,
     rules_text,
 )
-from tabsoda.cli.survey_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
+from tabsoda.cli.shared_options import AsJson, CodebookFile, DataFile, DescriptionFile, Unlisted
 from tabsoda.errors import InputError
 from tabsoda.event_texts import to_dicts_with_text
 from tabsoda.events import EventLog

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.survey_options import AsJson, Unlisted
+from tabsoda.cli.shared_options import AsJson, Unlisted
 from tabsoda.event_texts import to_dicts_with_text
 
 if TYPE_CHECKING:

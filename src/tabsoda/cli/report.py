@@ -12,7 +12,7 @@ from cyclopts.validators import Number
 from tabsoda.cli.console import emit_json, output, progress, show
 from tabsoda.cli.outputs import check_outputs
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import WHOLE
 
 
 def report(

@@ -11,9 +11,8 @@ from cyclopts.validators import Number
 from tabsoda.cli.console import emit_json, output, show
 from tabsoda.cli.evaluate import study_progress
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.survey_options import AsJson
+from tabsoda.cli.shared_options import WHOLE, AsJson
 from tabsoda.cli.table_text import table_text
-from tabsoda.cli.whole_numbers import WHOLE
 
 if TYPE_CHECKING:
     from tabsoda.reproduce import Reproduction

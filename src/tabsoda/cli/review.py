@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 
 from tabsoda.cli.console import emit_json, output
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import WHOLE
 from tabsoda.errors import InputError
 
 if TYPE_CHECKING:

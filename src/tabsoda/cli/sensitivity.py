@@ -14,8 +14,7 @@ from tabsoda.cli.console import emit_json, output, progress, show_warning
 from tabsoda.cli.design_options import DesignOptions
 from tabsoda.cli.outputs import check_outputs, write_together
 from tabsoda.cli.rule_text import paragraph
-from tabsoda.cli.survey_options import AsJson
-from tabsoda.cli.whole_numbers import WHOLE
+from tabsoda.cli.shared_options import WHOLE, AsJson
 
 if TYPE_CHECKING:
     from tabsoda.analysis import Sensitivity

@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
-from tabsoda._internal.machine_speed import probe_seconds
-from tabsoda._internal.threads import Threads
+from tabsoda._internal.threads import Threads, worker_threads
 
-# Time per unit of each count of a stage, in probes (see tabsoda._internal.machine_speed) on one
+# Time per unit of each count of a stage, in probes (see probe_seconds) on one
 # core: "constants" of benchmarks/engine/cost_calibration.json.
 PROBES: dict[str, tuple[float, ...]] = {
     "answering": (2.14, 0.0, 8.14e-10, 7.75e-05, 3.77e-05, 0.0457),
@@ -35,6 +35,7 @@ _TREE_CELL = 40.0
 _GPU_EFFICIENCY = 0.45
 _GPU_STEP_SECONDS = 1.5e-3
 GPU_RATE = 3e14
+_PROBE_REPEATS = 9
 _GPU_PROBE_SIZE = 8192
 _GPU_PROBE_SECONDS = 0.1
 # Speedup per additional thread of a network that is large enough for it.
@@ -106,6 +107,27 @@ def estimate_cost(
     return Cost(sum(wall_seconds(stages, plan, threads).values()), memory_bytes(plan), stages)
 
 
+def probe_seconds() -> float:
+    """Return the CPU seconds that one core takes for a small fixed workload.
+
+    The workload is a mix of matrix products, array operations and Python code, like a fit. The
+    result is the minimum of several repeats in CPU time, so that other programs on the same core
+    do not make it look slow.
+    """
+    square = np.full((192, 192), 0.5, dtype=np.float32)
+    numbers = np.linspace(-3.0, 3.0, 100_000, dtype=np.float32)
+    taken = []
+    with worker_threads(1):
+        for _ in range(_PROBE_REPEATS):
+            start = time.thread_time()
+            for _ in range(20):
+                square @ square
+            np.sort(np.exp(-numbers * numbers))
+            sum(number % 7 for number in range(20_000))
+            taken.append(time.thread_time() - start)
+    return min(taken)
+
+
 def stage_seconds(plan: WorkPlan, probe: float, gpu_rate: float | None = None) -> dict[str, float]:
     """Estimate the seconds of every stage, on one core and, if there is one, a GPU.
 
@@ -113,7 +135,7 @@ def stage_seconds(plan: WorkPlan, probe: float, gpu_rate: float | None = None) -
     ----------
     plan : WorkPlan
     probe : float
-        Seconds of :func:`~tabsoda._internal.machine_speed.probe_seconds`.
+        Seconds of :func:`probe_seconds`.
     gpu_rate : float, optional
         Operations per second of large matrix products, if the network runs on a GPU.
     """

@@ -10,6 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tabsoda.coding.model_folder import (
+    column_content,
+    column_from,
+    part_of,
+    read_model,
+    readable,
+    write_model,
+)
 from tabsoda.engine.blend import Blend
 from tabsoda.engine.codec import AnswerCodec
 from tabsoda.engine.draws import Drawer
@@ -22,14 +30,6 @@ from tabsoda.engine.regressions.regressions import Regressions
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.trees.trees import Trees
 from tabsoda.events import EventLog
-from tabsoda.model_folder import (
-    column_content,
-    column_from,
-    part_of,
-    read_model,
-    readable,
-    write_model,
-)
 from tabsoda.schema.column import Column
 from tabsoda.torch_runtime.devices import resolve_device
 

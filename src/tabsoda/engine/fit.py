@@ -24,9 +24,8 @@ from tabsoda.engine.training_table import TrainingTable
 from tabsoda.engine.trees.background_fit import BackgroundTreeFit
 from tabsoda.engine.work import fit_shares
 from tabsoda.events import EventLog
-from tabsoda.progress import Progress
+from tabsoda.progress import Progress, StagedProgress
 from tabsoda.table import CodedTable
-from tabsoda.torch_runtime.fit_progress import FitProgress
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ def fit_engine(
     if not training.held_out[:, training.codec.modelled].any():
         events.add("training_loss_watched")
     _log_unresolved_gates(training, events)
-    stages = FitProgress(progress, fit_shares(table, settings, threads, device, draws=draws))
+    stages = StagedProgress(progress, fit_shares(table, settings, threads, device, draws=draws))
     background = BackgroundTreeFit(training, settings.trees.effort, seed, threads, device, events)
     with background:
         network, history = _network(

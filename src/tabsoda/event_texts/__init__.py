@@ -14,8 +14,7 @@ from tabsoda.event_texts.fitting import FITTING
 from tabsoda.event_texts.imputing import IMPUTING
 from tabsoda.event_texts.reading import READING
 from tabsoda.event_texts.skips import SKIPS
-from tabsoda.event_texts.template import is_given, render, write_value
-from tabsoda.event_texts.text import EventText
+from tabsoda.event_texts.template import EventText, is_given, render, write_value
 from tabsoda.events import EARLIER_VERSION, Event
 
 CATALOGUE: dict[str, EventText] = READING | SKIPS | FITTING | IMPUTING | DIAGNOSING | EXPORTING

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabsoda.event_texts.text import EventText
+from tabsoda.event_texts.template import EventText
 
 DIAGNOSING: dict[str, EventText] = {
     "rows_sampled": EventText(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabsoda.event_texts.text import EventText
+from tabsoda.event_texts.template import EventText
 
 EXPORTING: dict[str, EventText] = {
     "column_renamed": EventText("export", "column renamed", "{program} gets {name:quoted}"),

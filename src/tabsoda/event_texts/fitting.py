@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabsoda.event_texts.text import EventText
+from tabsoda.event_texts.template import EventText
 
 _ENCODE: dict[str, EventText] = {
     "constant_column_not_modelled": EventText(

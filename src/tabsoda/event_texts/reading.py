@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabsoda.event_texts.text import EventText
+from tabsoda.event_texts.template import EventText
 
 _READ: dict[str, EventText] = {
     "encoding_given_by_byte_order_mark": EventText(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabsoda.event_texts.text import EventText
+from tabsoda.event_texts.template import EventText
 
 SKIPS: dict[str, EventText] = {
     "every_blank_taken_as_missing": EventText(

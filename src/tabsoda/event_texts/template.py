@@ -1,4 +1,4 @@
-"""Templates of sentences: how the numbers and names of an event are written.
+"""What is known of a kind of event: its stage, its heading, and the template of its sentence.
 
 ``{cells}`` is a value: a number with separators, a text, or a list. ``{cells:cell/cells}`` counts:
 "1 cell", "2,000 cells". ``{share:.1%}`` is a number format. ``{names:quoted}`` puts quotes around
@@ -13,11 +13,32 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 _PARTS = re.compile(r"\[([^\]]*)\]")
 _FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
 _WITH = re.compile(r"with (\w+)(?:, (.+))?")
+
+
+@dataclass(frozen=True)
+class EventText:
+    """The texts of one kind of event.
+
+    Attributes
+    ----------
+    stage : str
+        Where the decision is taken: ``"read"``, ``"describe"``, ``"states"``, ``"skips"``,
+        ``"encode"``, ``"train"``, ``"impute"``, ``"routing"``, ``"export"`` or ``"diagnose"``.
+    heading : str
+        What was decided, in a few words that are the same for all columns.
+    detail : str
+        Why, and the numbers, as a template.
+    """
+
+    stage: str
+    heading: str
+    detail: str = ""
 
 
 def render(template: str, counts: Mapping[str, Any]) -> str | None:

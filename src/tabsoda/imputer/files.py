@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from tabsoda._internal.files import file_hash, write_json
 from tabsoda.coding.engine import Engine
+from tabsoda.coding.model_folder import TENSORS, TEXT
 from tabsoda.edits.column_facts import ColumnFacts
 from tabsoda.edits.edit_set import EditSet
 from tabsoda.engine.interactions import Interactions, term_texts
 from tabsoda.errors import InputError
 from tabsoda.imputer.design_predictors import DesignPredictors
-from tabsoda.model_folder import TENSORS, TEXT
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema

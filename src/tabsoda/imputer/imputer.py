@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tabsoda._internal.randomness import row_keys
+from tabsoda.coding.model_folder import TENSORS, TEXT
 from tabsoda.coding.table_checks import log_empty_rows
 from tabsoda.edits.checking import refuse_contradictions
 from tabsoda.edits.derived_columns import names_in_file, skip_derived
@@ -42,7 +43,6 @@ from tabsoda.imputer.parameters import (
 )
 from tabsoda.imputer.run_identity import run_record
 from tabsoda.imputer.sklearn_interface import SklearnImputer
-from tabsoda.model_folder import TENSORS, TEXT
 from tabsoda.progress import Progress
 from tabsoda.results.imputations import Imputations
 from tabsoda.routing.policy import Gates, check_policy

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.files import write_json
 from tabsoda.coding.fit_checkpoint import DamagedFileError, FitCheckpoint, OtherRunError
+from tabsoda.coding.model_folder import part_of
 from tabsoda.events import EventLog
-from tabsoda.model_folder import part_of
 from tabsoda.paper.em import EMState
 from tabsoda.paper.model import Model
 from tabsoda.paper.settings import PaperSettings

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tabsoda.events import EventLog
-from tabsoda.model_folder import (
+from tabsoda.coding.model_folder import (
     column_content,
     column_from,
     part_of,
@@ -17,6 +16,7 @@ from tabsoda.model_folder import (
     readable,
     write_model,
 )
+from tabsoda.events import EventLog
 from tabsoda.paper.codec import TableCodec
 from tabsoda.paper.engine import PaperEngine
 from tabsoda.paper.model import Model

@@ -42,6 +42,10 @@ class Question:
     columns : dict of str to str
         For exports whose columns have other names than question and option: column by option code,
         or by ``""`` for the question itself.
+    other_names : tuple of str
+        Names that some exports give the question; the first that the data have counts.
+    other_codes : dict of str to str
+        What some exports write instead of an option's code in the names of columns, by code.
     """
 
     name: str
@@ -54,6 +58,8 @@ class Question:
     constraint: Expression | None = None
     constraint_text: str = ""
     columns: dict[str, str] = field(default_factory=dict)
+    other_names: tuple[str, ...] = ()
+    other_codes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,15 @@ from tabsoda.questionnaire.expressions import (
     Reference,
     negated,
 )
-from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
+from tabsoda.questionnaire.form import Form, Question, Untranslated
+from tabsoda.questionnaire.qualtrics_questions import (
+    codes_of,
+    name_of,
+    plain_text,
+    questions_of,
+    record,
+    records,
+)
 
 _PART = "shown when"
 _CHOICE = re.compile(
@@ -47,11 +55,11 @@ def read_qsf(path: Path) -> Form:
         elements = content["SurveyElements"]
         if not isinstance(elements, list):
             raise TypeError("SurveyElements is not a list")
-        kinds = [(element["Element"], element.get("Payload")) for element in _records(elements)]
+        kinds = [(element["Element"], element.get("Payload")) for element in records(elements)]
         questions = _by_id((payload for kind, payload in kinds if kind == "SQ"), "QuestionID")
         blocks = next((payload for kind, payload in kinds if kind == "BL"), None)
         flow = next((payload for kind, payload in kinds if kind == "FL"), None)
-        form = _FlowReader(path.name, questions, _by_id(blocks, "ID")).read(_record(flow))
+        form = _FlowReader(path.name, questions, _by_id(blocks, "ID")).read(record(flow))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"The file '{path.name}' is not a Qualtrics survey",
@@ -67,20 +75,9 @@ def read_qsf(path: Path) -> Form:
     return form
 
 
-def _record(content: Any) -> dict[str, Any]:
-    """Return an object of the file; Qualtrics writes empty ones as [] or null."""
-    return content if isinstance(content, dict) else {}
-
-
-def _records(content: Any) -> list[dict[str, Any]]:
-    """Return objects that are listed, or the values of an object, without other values."""
-    listed = content.values() if isinstance(content, dict) else content
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, Iterable) else []
-
-
 def _by_id(content: Any, key: str) -> dict[str, dict[str, Any]]:
     """Return objects by their identifier."""
-    return {one[key]: one for one in _records(content) if isinstance(one.get(key), str)}
+    return {one[key]: one for one in records(content) if isinstance(one.get(key), str)}
 
 
 @dataclass
@@ -100,7 +97,7 @@ class _FlowReader:
         return Form(self.source, "Qualtrics", tuple(self.found), tuple(self.untranslated))
 
     def _flow(self, parts: Any, given: tuple[Expression, ...]) -> None:
-        for part in _records(parts):
+        for part in records(parts):
             kind = part.get("Type")
             inner = given
             if kind == "Branch":
@@ -119,7 +116,7 @@ class _FlowReader:
         if block.get("Type") == "Trash":
             return
         passed: list[tuple[Expression, str]] = []
-        for element in _records(block.get("BlockElements")):
+        for element in records(block.get("BlockElements")):
             raw = self.raw.get(str(element.get("QuestionID")))
             if raw is None:
                 continue
@@ -132,7 +129,7 @@ class _FlowReader:
 
     def _jumps(self, element: dict[str, Any], question: str) -> Iterator[tuple[Expression, str]]:
         """Return when the rest of a block is passed over, and up to which question."""
-        for jump in _records(element.get("SkipLogic")):
+        for jump in records(element.get("SkipLogic")):
             text = f"{jump.get('ChoiceLocator', '')} {jump.get('Condition', '')}"
             try:
                 condition = self._expression(jump.get("ChoiceLocator", ""), jump.get("Condition"))
@@ -148,12 +145,12 @@ class _FlowReader:
     def _question(self, raw: dict[str, Any], given: tuple[Expression, ...]) -> None:
         shown = given
         if raw.get("DisplayLogic"):
-            condition = self._logic(raw["DisplayLogic"], _name(raw))
+            condition = self._logic(raw["DisplayLogic"], name_of(raw))
             shown = given if condition is None else (*given, condition)
-        text = _plain(_record(raw.get("DisplayLogic")).get("Description")) or (
+        text = plain_text(record(raw.get("DisplayLogic")).get("Description")) or (
             "the flow of the survey leads here" if shown else ""
         )
-        for question in _questions(raw):
+        for question in questions_of(raw):
             self.found.append(replace(question, shown_when=shown, shown_text=text))
 
     def _logic(self, logic: Any, where: str) -> Expression | None:
@@ -162,7 +159,7 @@ class _FlowReader:
             return _joined(
                 [
                     (group.get("Type", "If"), self._group(group))
-                    for key, group in sorted(_record(logic).items())
+                    for key, group in sorted(record(logic).items())
                     if key.isdigit() and isinstance(group, dict)
                 ],
                 default="Or",
@@ -191,13 +188,13 @@ class _FlowReader:
             raw = self.raw.get(match["question"])
             if raw is None:
                 raise ExpressionError(f"{match['question']} is not in the survey")
-            code = _codes(raw).get(match["choice"], match["choice"])
-            chosen = Call("selected", (Reference(_name(raw)), Literal(code)))
+            code = codes_of(raw).get(match["choice"], match["choice"])
+            chosen = Call("selected", (Reference(name_of(raw)), Literal(code)))
             return chosen if sign == "Selected" else negated(chosen)
         number = re.match(r"q://(QID\d+)/ChoiceTextEntryValue$", operand)
         if number is not None and sign in _SIGNS and number[1] in self.raw:
             text = Literal(float(value)) if _is_number(value) else Literal(str(value or ""))
-            return Operation(_SIGNS[sign], Reference(_name(self.raw[number[1]])), text)
+            return Operation(_SIGNS[sign], Reference(name_of(self.raw[number[1]])), text)
         raise ExpressionError(f"'{sign}' of '{operand}' is not translated")
 
     def _note(self, question: str, text: str, why: str) -> None:
@@ -222,64 +219,6 @@ def _all(expressions: tuple[Expression, ...]) -> Expression:
     for one in expressions[1:]:
         joined = Operation("and", joined, one)
     return joined
-
-
-def _questions(raw: dict[str, Any]) -> list[Question]:
-    """Return a question of Qualtrics as the questions that its columns hold."""
-    name, label = _name(raw), _plain(raw.get("QuestionText", ""))
-    kind, selector = raw.get("QuestionType"), str(raw.get("Selector", ""))
-    codes = _codes(raw)
-    if kind == "Matrix":
-        return [
-            Question(f"{name}_{codes[key]}", Answers.ONE, label=f"{label}: {_display(one)}")
-            for key, one in _choices(raw)
-        ]
-    if kind == "MC" and selector.startswith(("MA", "MSB")):
-        options = {codes[key]: _display(one) for key, one in _choices(raw)}
-        return [Question(name, Answers.SEVERAL, label=label, options=options)]
-    if kind == "MC":
-        options = {codes[key]: _display(one) for key, one in _choices(raw)}
-        return [Question(name, Answers.ONE, label=label, options=options)]
-    if kind == "TE":
-        settings = _record(_record(raw.get("Validation")).get("Settings"))
-        content = settings.get("ContentType")
-        number = Answers.NUMBER if content == "ValidNumber" else Answers.OTHER
-        return [Question(name, number, label=label)]
-    if kind == "Slider":
-        return [
-            Question(f"{name}_{codes[key]}", Answers.NUMBER, label=f"{label}: {_display(one)}")
-            for key, one in _choices(raw)
-        ]
-    # Texts and timers have no answer of their own.
-    return [] if kind in ("DB", "Timing", "Meta") else [Question(name, Answers.OTHER, label=label)]
-
-
-def _choices(raw: dict[str, Any]) -> list[tuple[str, Any]]:
-    choices = raw.get("Choices")
-    listed = enumerate(choices, 1) if isinstance(choices, list) else _record(choices).items()
-    found = {str(key): one for key, one in listed}
-    order = raw.get("ChoiceOrder")
-    order = [str(key) for key in order] if order and isinstance(order, list) else list(found)
-    return [(key, found[key]) for key in order if key in found]
-
-
-def _codes(raw: dict[str, Any]) -> dict[str, str]:
-    """Return the code that the data have for every choice."""
-    recoded = raw.get("RecodeValues") or {}
-    recoded = recoded if isinstance(recoded, dict) else {}
-    return {key: str(recoded.get(key, key)) for key, _ in _choices(raw)}
-
-
-def _name(raw: dict[str, Any]) -> str:
-    return str(raw.get("DataExportTag") or raw["QuestionID"])
-
-
-def _display(choice: Any) -> str:
-    return _plain(choice.get("Display", "") if isinstance(choice, dict) else choice)
-
-
-def _plain(text: Any) -> str:
-    return " ".join(re.sub(r"<[^>]*>|&nbsp;", " ", str(text or "")).split())
 
 
 def _is_number(text: Any) -> bool:

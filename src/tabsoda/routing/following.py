@@ -13,7 +13,7 @@ from tabsoda._internal.randomness import row_keys
 from tabsoda.coding.engine import Engine
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
-from tabsoda.progress import Progress
+from tabsoda.progress import Progress, StagedProgress
 from tabsoda.routing.choosing import choose, choosing_noise
 from tabsoda.routing.gate_draws import RouteSampler, SampledRoutes
 from tabsoda.routing.record import RoutingRecord
@@ -88,9 +88,9 @@ class GateFollowingImputer:
         in_concerned = unresolved.rows[rows]
         estimates = np.empty((n_draws + 2, rows.size))
         share = others.size / max(table.shape[0], 1)
-        part_progress = _part(progress, 0.0, share)
+        stage = StagedProgress(progress, {"others": share, "concerned": 1 - share}).stage
         plain = self.engine.impute(
-            table.rows(others), n_draws, part_progress, events, keys=keys[others], keep=keep
+            table.rows(others), n_draws, stage("others"), events, keys=keys[others], keep=keep
         )
         wanted = imputable.filled[others[plain.rows], plain.positions]
         found = np.vstack([plain.mode, plain.median, plain.draws])
@@ -107,7 +107,7 @@ class GateFollowingImputer:
             part = _Concerned(self.engine, sampler, keys[concerned], keep)
             where = np.searchsorted(concerned, rows[in_concerned]), positions[in_concerned]
             estimates[:, in_concerned], skipped, counts = part.impute(
-                where, n_draws, _part(progress, share, 1.0)
+                where, n_draws, stage("concerned")
             )
         cells = ImputedCells(rows, positions, estimates[2:], estimates[0], estimates[1])
         record = RoutingRecord(
@@ -150,7 +150,7 @@ class _Concerned:
         self,
         where: tuple[NDArray[np.int64], NDArray[np.int64]],
         n_draws: int,
-        progress: Progress | None,
+        progress: Progress,
     ) -> tuple[Values, list[int], Counter[tuple[str, str]]]:
         """Estimate some missing cells under the most probable routes, and draw them.
 
@@ -159,7 +159,7 @@ class _Concerned:
         where : pair of ndarray of int64, shape (n_cells,)
             Rows and columns of the cells.
         n_draws : int
-        progress : callable, optional
+        progress : callable
 
         Returns
         -------
@@ -181,8 +181,7 @@ class _Concerned:
         points = self.keep("routed point", lambda: self._estimated(sampled)[:, missing])
         estimates[:2] = points[:, cells]
         for number in range(1, n_draws + 1):
-            if progress is not None:
-                progress(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
+            progress(number, n_draws + 1, f"draw {number} of {n_draws}, by the rules")
             sampled = self.sampler.sample(self._noise(number))
             drawn = self.keep(f"routed draw {number}", partial(self._drawn, sampled, number))
             estimates[number + 1] = drawn[cells]
@@ -262,14 +261,3 @@ def _with_answers(table: CodedTable, answers: Values, where: NDArray[np.bool_]) 
     answered = states.answered | where
     new = type(states).from_masks(answered, states.skipped, states.names, states.reasons)
     return CodedTable(table.columns, np.where(where, answers, table.values), new)
-
-
-def _part(progress: Progress | None, start: float, end: float) -> Progress | None:
-    """Return a callback that reports one part of the work as a part of the whole."""
-    if progress is None:
-        return None
-
-    def update(done: int, total: int, what: str) -> None:
-        progress(round(1000 * (start + (end - start) * done / total)), 1000, what)
-
-    return update

@@ -43,8 +43,10 @@ def computing(
     ['training_threads_chosen', 'torch_limited_to_one_thread']
     """
     if events is not None:
-        kind = "imputing_threads_chosen" if imputing else "training_threads_chosen"
-        events.add(kind, threads=threads.network, cores=threads.cores)
+        if imputing:
+            events.add("imputing_threads_chosen", threads=threads.network, cores=threads.cores)
+        else:
+            events.add("training_threads_chosen", threads=threads.network, cores=threads.cores)
         if threads.spin:
             events.add("torch_limited_to_one_thread")
     try:

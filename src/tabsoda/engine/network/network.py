@@ -22,8 +22,8 @@ from tabsoda.engine.network.training import train
 from tabsoda.engine.predictor import CellAnswers, Mask, State, UsualShares
 from tabsoda.engine.settings import EngineSettings
 from tabsoda.engine.training_table import TrainingTable
-from tabsoda.engine.unresolved_gates import unresolved_gates
 from tabsoda.events import EventLog
+from tabsoda.followers import unresolved_gates
 from tabsoda.progress import Progress
 from tabsoda.table import CodedTable
 from tabsoda.torch_runtime.keyed_noise import torch_generator

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tabsoda.engine.codec import AnswerCodec
 from tabsoda.engine.predictor import CellAnswers, Mask, State, UsualShares
 from tabsoda.engine.trees.tree_models import TreeAnswers, TreeModels
-from tabsoda.engine.unresolved_gates import unresolved_gates
+from tabsoda.followers import unresolved_gates
 from tabsoda.table import CodedTable
 
 

@@ -1,11 +1,12 @@
-"""Options that several commands share, with their help texts."""
+"""Options that several commands share, with their help texts, and the type of whole numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 DataFile = Annotated[Path, Parameter(help="The survey: CSV, Excel, Parquet, SPSS, Stata or SAS.")]
 DescriptionFile = Annotated[
@@ -21,3 +22,22 @@ Unlisted = Annotated[
     ),
 ]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Write the result as JSON.")]
+
+
+def _whole(type_: object, tokens: Sequence[Token]) -> int:
+    """Parse a whole number of the command line; raise ValueError if it is not one.
+
+    Examples
+    --------
+    >>> _whole(int, [Token(value="12")])
+    12
+    """
+    word = tokens[0].value
+    try:
+        return int(word)
+    except ValueError:
+        raise ValueError(f"found '{word}', expected a whole number") from None
+
+
+# Annotation for options that take a whole number: "1.5" is rejected, not rounded.
+WHOLE = Parameter(converter=_whole)
