@@ -136,6 +136,122 @@ def test_the_rules_are_the_way_through_the_survey(form: Path) -> None:
     assert found.survey.schema["smoke"].level_labels == {10: "Yes", 20: "No"}
 
 
+SCALE = {"1": {"Display": "Never"}, "2": {"Display": "Often"}, "3": {"Display": "N/A"}}
+RECODED = {"1": "1", "2": "2", "3": "-1"}
+ROWS = {"1": {"Display": "Beer"}, "2": {"Display": "Wine"}}
+TAGS = {"1": "beer", "2": "wine"}
+
+
+def matrix(tag: str, sub: str = "SingleAnswer", **more: Any) -> dict[str, Any]:
+    parts = {"QuestionType": "Matrix", "Selector": "Likert", "SubSelector": sub}
+    own = {
+        "Choices": ROWS,
+        "Answers": SCALE,
+        "RecodeValues": RECODED,
+        "ChoiceDataExportTags": False,
+    }
+    return question(f"QID_{tag}", tag, **(parts | own | more))
+
+
+def one_block(path: Path, *questions: dict[str, Any]) -> Path:
+    names = [one["Payload"]["QuestionID"] for one in questions]
+    return write_survey(
+        path, [*questions], [block("BL1", *names)], [{"Type": "Block", "ID": "BL1"}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "columns"),
+    [
+        # RecodeValues of a matrix are codes of its answers, not of its statements.
+        (matrix("Q4"), ["Q4_1", "Q4_2"]),
+        (matrix("Q4", ChoiceDataExportTags=TAGS), ["Q4_beer", "Q4_wine"]),
+        (matrix("Q4", ChoiceDataExportTags=TAGS), ["beer", "wine"]),
+        (
+            matrix("Q4", "MultipleAnswer"),
+            ["Q4_1_1", "Q4_1_2", "Q4_1_-1", "Q4_2_1", "Q4_2_2", "Q4_2_-1"],
+        ),
+        (
+            matrix("Q4", "MultipleAnswer", ChoiceDataExportTags=TAGS),
+            ["Q4_beer_1", "Q4_beer_2", "Q4_beer_-1", "Q4_wine_1", "Q4_wine_2", "Q4_wine_-1"],
+        ),
+        # Older exports number the answers.
+        (
+            matrix("Q4", "MultipleAnswer"),
+            ["Q4_1_1", "Q4_1_2", "Q4_1_3", "Q4_2_1", "Q4_2_2", "Q4_2_3"],
+        ),
+        (
+            question(
+                "QID9",
+                "Q4",
+                QuestionType="SBS",
+                Choices=ROWS,
+                AdditionalQuestions={
+                    "1": {"Selector": "Likert", "SubSelector": "SingleAnswer", "Answers": SCALE},
+                    "2": {"Selector": "TE", "SubSelector": "Short", "Answers": SCALE},
+                },
+            ),
+            ["Q4#1_1", "Q4#1_2", "Q4#2_1", "Q4#2_2"],
+        ),
+    ],
+)
+def test_a_matrix_has_a_question_in_every_row(
+    tmp_path: Path, asked: dict[str, Any], columns: list[str]
+) -> None:
+    asked["Payload"]["DisplayLogic"] = logic(selected("QID1", "1"))
+    form = one_block(tmp_path / "survey.qsf", question("QID1", "drinks"), asked)
+    drinks = [1, 2] * 30
+    answers = {name: [1 + n % 3 if n % 2 == 0 else None for n in range(60)] for name in columns}
+    found = read_survey_with_form(pl.DataFrame({"drinks": drinks, **answers}), form)
+    assert (found.absent, found.untranslated) == ((), ())
+    assert found.rules.targets == tuple(columns)
+    assert found.survey.schema[columns[0]].label.startswith("Q4 ?: Beer")
+    assert check(found.survey.table, found.rules).n_answered_although_skipped == 0
+
+
+def test_answers_of_a_matrix_have_the_labels_of_the_form(tmp_path: Path) -> None:
+    form = one_block(tmp_path / "survey.qsf", matrix("Q4"))
+    answers = pl.DataFrame({"Q4_1": [1, 2, -1] * 10, "Q4_2": [2, 2, 1] * 10})
+    labels = read_survey_with_form(answers, form).survey.schema["Q4_1"].level_labels
+    assert labels[1] == "Never"
+    assert labels[2] == "Often"
+
+
+def test_statements_with_the_tags_of_others_are_not_taken_for_them(tmp_path: Path) -> None:
+    """Older exports name the columns of two such matrices alike; the reader numbers them."""
+    two = [matrix(tag, ChoiceDataExportTags=TAGS) for tag in ("Q4", "Q5")]
+    form = one_block(tmp_path / "survey.qsf", *two)
+    names = ["beer", "wine", "beer (2)", "wine (2)"]
+    found = read_survey_with_form(pl.DataFrame({name: [1, 2] * 15 for name in names}), form)
+    assert found.absent == ("Q5_1", "Q5_2")
+
+
+def test_a_block_in_two_branches_is_shown_in_either(tmp_path: Path) -> None:
+    questions = [question("QID1", "smoke"), question("QID2", "drink"), question("QID3", "health")]
+    block_of = {"Type": "Standard", "ID": "BL2"}
+
+    def branch(identifier: str) -> dict[str, Any]:
+        shown = logic(selected(identifier, "1"))
+        return {"Type": "Branch", "BranchLogic": shown, "Flow": [block_of]}
+
+    first = {"Type": "Block", "ID": "BL1"}
+    blocks = [block("BL1", "QID1", "QID2"), block("BL2", "QID3")]
+    ways = [*product((1, 2), repeat=2)] * 10
+    rows = [(smoke, drink, 1 + n % 2) for n, (smoke, drink) in enumerate(ways)]
+    rows = [row if 1 in row[:2] else (*row[:2], None) for row in rows]
+    answers = pl.DataFrame(rows, ["smoke", "drink", "health"], orient="row")
+    flow = [first, branch("QID1"), branch("QID2")]
+    form = write_survey(tmp_path / "survey.qsf", questions, blocks, flow)
+    found = read_survey_with_form(answers, form)
+    assert [one.name for one in found.form.questions] == ["smoke", "drink", "health"]
+    assert found.rules.sentences() == (
+        "health is skipped when smoke is 2 'No' and drink is 2 'No'",
+    )
+    # Shown also without a condition: never skipped.
+    again = write_survey(tmp_path / "survey.qsf", questions, blocks, [*flow, block_of])
+    assert len(read_survey_with_form(answers, again).rules) == 0
+
+
 def test_logic_on_something_else_is_listed(tmp_path: Path) -> None:
     quota = {"LogicType": "EmbeddedField", "LeftOperand": "panel", "Operator": "EqualTo"}
     questions = [question("QID1", "x"), question("QID2", "y", DisplayLogic=logic(quota))]

@@ -53,16 +53,12 @@ def find_columns(form: Form, names: Sequence[str]) -> FormColumns:
     taken: set[str] = set()
     for question in form.questions:
         if question.answers is Answers.SEVERAL:
-            columns = {
-                code: name
-                for code in question.options
-                if (name := _option_column(question, code, names)) is not None
-            }
+            columns = _option_columns(question, [n for n in names if n not in taken])
             if columns:
                 found.options[question.name] = columns
                 taken |= set(columns.values())
-        name = question.columns.get("") or _own_column(question, names, taken)
-        if name is not None and name in names:
+        name = _own_column(question, names, taken)
+        if name is not None:
             found.answers[question.name] = name
             taken.add(name)
     return found
@@ -126,15 +122,28 @@ def _own_column(question: Question, names: Sequence[str], taken: set[str]) -> st
         if path in names:
             return path
     ends = [n for n in names if n not in taken and _ends_with(n, question.name)]
+    ends = ends or [n for n in question.other_names if n in names and n not in taken][:1]
     return ends[0] if len(ends) == 1 else None
 
 
-def _option_column(question: Question, code: str, names: Sequence[str]) -> str | None:
-    if code in question.columns:
-        return question.columns[code] if question.columns[code] in names else None
+def _option_columns(question: Question, names: Sequence[str]) -> dict[str, str]:
+    """Return the columns of options by their codes, as the spelling has them that finds most."""
+    found: dict[str, str] = {}
+    for spelled in ({}, question.other_codes):
+        for asked in (question.name, *question.other_names):
+            columns = {
+                code: name
+                for code in question.options
+                if (name := _option_column(asked, spelled.get(code, code), names)) is not None
+            }
+            found = columns if len(columns) > len(found) else found
+    return found
+
+
+def _option_column(asked: str, code: str, names: Sequence[str]) -> str | None:
     # SurveyCTO writes -99 as _99.
     codes = dict.fromkeys((code, code.replace("-", "_")))
-    ends = [f"{question.name}{separator}{text}" for text in codes for separator in _SEPARATORS]
+    ends = [f"{asked}{separator}{text}" for text in codes for separator in _SEPARATORS]
     for end in ends:
         matches = [name for name in names if name == end or _ends_with(name, end)]
         if len(matches) == 1:

@@ -39,9 +39,6 @@ class Question:
     constraint : Expression or None
         What an answer must fulfil; the question itself is the reference ``"."``.
     constraint_text : str
-    columns : dict of str to str
-        For exports whose columns have other names than question and option: column by option code,
-        or by ``""`` for the question itself.
     other_names : tuple of str
         Names that some exports give the question; the first that the data have counts.
     other_codes : dict of str to str
@@ -57,7 +54,6 @@ class Question:
     shown_text: str = ""
     constraint: Expression | None = None
     constraint_text: str = ""
-    columns: dict[str, str] = field(default_factory=dict)
     other_names: tuple[str, ...] = ()
     other_codes: dict[str, str] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,9 @@ class _FlowReader:
 
     def read(self, flow: dict[str, Any]) -> Form:
         self._flow(flow.get("Flow"), ())
-        return Form(self.source, "Qualtrics", tuple(self.found), tuple(self.untranslated))
+        questions = _once(self.found)
+        untranslated = tuple(dict.fromkeys(self.untranslated))
+        return Form(self.source, "Qualtrics", questions, untranslated)
 
     def _flow(self, parts: Any, given: tuple[Expression, ...]) -> None:
         for part in records(parts):
@@ -199,6 +201,30 @@ class _FlowReader:
 
     def _note(self, question: str, text: str, why: str) -> None:
         self.untranslated.append(Untranslated(question, _PART, text, why))
+
+
+def _once(found: list[Question]) -> tuple[Question, ...]:
+    """Return every question once; it is shown if one of its places in the flow is reached."""
+    places: dict[str, list[Question]] = {}
+    for question in found:
+        # The last place counts for the order: conditions may name all questions before it.
+        places[question.name] = [*places.pop(question.name, []), question]
+    merged = []
+    for own in places.values():
+        conditions = [_all(one.shown_when) for one in own if one.shown_when]
+        if len(own) > 1:
+            always = len(conditions) < len(own)
+            either = _joined([("or", one) for one in conditions], "or") if conditions else None
+            shown = () if always or either is None else (either,)
+            merged.append(replace(own[-1], shown_when=shown, shown_text=_texts(own, always)))
+        else:
+            merged.append(own[0])
+    return tuple(merged)
+
+
+def _texts(places: list[Question], always: bool) -> str:
+    texts = dict.fromkeys(one.shown_text for one in places if one.shown_text)
+    return "" if always else "; or ".join(texts)
 
 
 def _joined(parts: list[tuple[str, Expression]], default: str) -> Expression:
