@@ -8,7 +8,8 @@ import pyreadstat
 import pytest
 
 from tabsoda.datasets.listed_variables import listed_variables
-from tabsoda.datasets.nsduh import load_nsduh, nsduh_codes
+from tabsoda.datasets.nsduh import nsduh_codes, nsduh_survey
+from tabsoda.datasets.published_file import read_published
 from tabsoda.errors import InputError
 from tabsoda.schema import ColumnKind
 from tabsoda.schema.column import Reason
@@ -87,7 +88,7 @@ def test_reasons():
 
 
 def test_the_benchmark_has_the_papers_kinds_and_states(csv_file, frame):
-    survey = load_nsduh(csv_file)
+    survey = nsduh_survey(read_published(csv_file))
     kinds = [column.kind for column in survey.table.columns]
     assert [kinds.count(kind) for kind in ColumnKind] == [6, 10, 13]
     assert all(c.n_levels <= 7 for c in survey.table.columns if c.kind is ColumnKind.ORDINAL)
@@ -109,7 +110,7 @@ def test_names_of_other_releases_and_labels_are_taken(frame, tmp_path):
     path = tmp_path / "nsduh.sav"
     labels = {"HEALTH2": {1: "Excellent", 94: "DON'T KNOW", 97: "LEGITIMATE SKIP"}}
     pyreadstat.write_sav(renamed, str(path), variable_value_labels=labels)
-    survey = load_nsduh(path)
+    survey = nsduh_survey(read_published(path))
     codes = survey.schema["HEALTH2"].special_codes
     assert codes[94] is Reason.DONT_KNOW
     # A label in the file wins over the rule, which has 97 for a refusal.
@@ -118,7 +119,10 @@ def test_names_of_other_releases_and_labels_are_taken(frame, tmp_path):
 
 
 def test_miner_subsets_hold_questions_only_and_are_nested(csv_file):
-    small, middle = load_nsduh(csv_file, 50), load_nsduh(csv_file, 100)
+    small, middle = (
+        nsduh_survey(read_published(csv_file), 50),
+        nsduh_survey(read_published(csv_file), 100),
+    )
     assert small.table.shape == (N, 50)
     assert middle.table.shape == (N, 100)
     assert set(small.table.names) < set(middle.table.names)
@@ -131,15 +135,15 @@ def test_an_absent_variable_and_an_unknown_subset_are_refused(frame, csv_file, t
     path = tmp_path / "short.csv"
     frame.drop("IRALCAGE").write_csv(path)
     with pytest.raises(InputError, match=r"no column 'IRALCAGE'.*NSDUH 2021"):
-        load_nsduh(path)
+        nsduh_survey(read_published(path))
     with pytest.raises(InputError, match="'benchmark', 50, 100 or 200"):
-        load_nsduh(csv_file, "all")
+        nsduh_survey(read_published(csv_file), "all")
 
 
 def test_an_extract_is_filled_up_with_others_of_the_same_kind(frame, tmp_path):
     path = tmp_path / "extract.csv"
     frame.drop("MEDICARE", "BMI2").write_csv(path)
-    survey = load_nsduh(path, partial=True)
+    survey = nsduh_survey(read_published(path), partial=True)
     kinds = [column.kind for column in survey.table.columns]
     # No number is left to take the place of BMI2.
     assert [kinds.count(kind) for kind in ColumnKind] == [5, 10, 13]
@@ -153,8 +157,8 @@ def test_a_description_gives_labels_and_scales(frame, tmp_path):
     frame.drop("HEALTH").with_columns(grade).write_csv(path)
     entry = {"name": "GRADE", "type": "ordinal", "levels": [1, 2, 3, 4], "label": "Grade"}
     book.write_text(json.dumps([entry]))
-    assert "GRADE" not in load_nsduh(path, partial=True).table.names
-    survey = load_nsduh(path, partial=True, codebook=book)
+    assert "GRADE" not in nsduh_survey(read_published(path), partial=True).table.names
+    survey = nsduh_survey(read_published(path, book), partial=True)
     assert survey.schema["GRADE"].kind is ColumnKind.ORDINAL
     assert survey.schema["GRADE"].label == "Grade"
     # Its codes come from the survey's rule.

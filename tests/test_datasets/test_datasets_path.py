@@ -5,7 +5,8 @@ import polars as pl
 import pyreadstat
 import pytest
 
-from tabsoda.datasets.path_study import load_path, path_codes
+from tabsoda.datasets.path_study import path_codes, path_survey
+from tabsoda.datasets.published_file import read_published
 from tabsoda.errors import InputError
 from tabsoda.schema import ColumnKind
 from tabsoda.schema.column import Reason
@@ -66,7 +67,7 @@ def test_codes_by_size_and_by_their_long_forms():
 
 
 def test_the_benchmark_has_the_papers_kinds_and_gates(path_file):
-    survey = load_path(path_file)
+    survey = path_survey(read_published(path_file))
     kinds = [column.kind for column in survey.table.columns]
     assert [kinds.count(kind) for kind in ColumnKind] == [1, 32, 24]
     names = survey.table.names
@@ -80,7 +81,7 @@ def test_the_benchmark_has_the_papers_kinds_and_gates(path_file):
 
 
 def test_cells_get_the_state_their_code_says(path_file):
-    survey = load_path(path_file)
+    survey = path_survey(read_published(path_file))
     raw, states = survey.frame, survey.states
     for name in survey.table.names:
         position = survey.table.names.index(name)
@@ -96,14 +97,17 @@ def test_cells_get_the_state_their_code_says(path_file):
 
 
 def test_miner_subsets_are_nested_and_as_large_as_the_file_allows(path_file):
-    small, middle = load_path(path_file, 50), load_path(path_file, 100)
+    small, middle = (
+        path_survey(read_published(path_file), 50),
+        path_survey(read_published(path_file), 100),
+    )
     assert small.table.shape == (N, 50)
     assert middle.table.shape == (N, 100)
     assert set(small.table.names) < set(middle.table.names)
     sections = {name[5] for name in small.table.names if name.startswith("R01_A")}
     assert sections == set("CEGPS")
     # The file has 5 sections x (1 gate + 20 items), an age and an age band.
-    assert load_path(path_file, 200).table.shape[1] == 5 * 21 + 2
+    assert path_survey(read_published(path_file), 200).table.shape[1] == 5 * 21 + 2
 
 
 @pytest.mark.parametrize("ending", ["dta", "tsv"])
@@ -112,10 +116,13 @@ def test_other_formats_hold_the_same_cells(path_file, tmp_path, ending):
     path = tmp_path / f"adult.{ending}"
     if ending == "dta":
         pyreadstat.write_dta(frame, str(path), variable_value_labels=labels)
-        assert load_path(path).table.names == load_path(path_file).table.names
+        assert (
+            path_survey(read_published(path)).table.names
+            == path_survey(read_published(path_file)).table.names
+        )
     else:
         frame.write_csv(path, separator="\t")
-    other, first = load_path(path, 50), load_path(path_file, 50)
+    other, first = (path_survey(read_published(one), 50) for one in (path, path_file))
     assert other.table.names == first.table.names
     assert np.array_equal(other.states.states, first.states.states)
 
@@ -124,16 +131,16 @@ def test_another_file_and_an_unknown_subset_are_refused(tmp_path, path_file):
     path = tmp_path / "other.csv"
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(InputError, match=r"no columns 'R01_AC1002'.*ICPSR 36498"):
-        load_path(path)
+        path_survey(read_published(path))
     with pytest.raises(InputError, match="'benchmark', 50, 100 or 200"):
-        load_path(path_file, 60)
+        path_survey(read_published(path_file), 60)
 
 
 def test_too_few_variables_are_used_and_logged(tmp_path):
     frame, labels = make_frame(2)
     path = tmp_path / "small.sav"
     pyreadstat.write_sav(frame, str(path), variable_value_labels=labels)
-    survey = load_path(path)
+    survey = path_survey(read_published(path))
     [chosen] = [event.counts for event in survey.events if event.kind == "variables_chosen"]
     assert [chosen[kind] for kind in ("continuous", "nominal", "ordinal")] == [1, 15, 11]
 
@@ -143,10 +150,10 @@ def test_a_file_without_labels_or_with_fewer_variables_can_be_refused(tmp_path):
     text, small = tmp_path / "adult.tsv", tmp_path / "adult.sav"
     frame.write_csv(text, separator="\t")
     with pytest.raises(InputError, match=r"no value labels.*DDI codebook.*icpsr"):
-        load_path(text, partial=False)
+        path_survey(read_published(text), partial=False)
     pyreadstat.write_sav(frame, str(small), variable_value_labels=labels)
     with pytest.raises(InputError, match=r"1 continuous, 15 nominal, 11 ordinal.*24 ordinal"):
-        load_path(small, partial=False)
+        path_survey(read_published(small), partial=False)
 
 
 def test_variables_that_the_paper_names_are_taken_first(tmp_path):
@@ -158,6 +165,6 @@ def test_variables_that_the_paper_names_are_taken_first(tmp_path):
         str(path),
         variable_value_labels={**labels, "R01_AG1005FC": AMOUNT},
     )
-    survey = load_path(path, partial=False)
+    survey = path_survey(read_published(path), partial=False)
     # By the order of the file alone it would come after the 24 ordinals that are wanted.
     assert survey.schema["R01_AG1005FC"].kind is ColumnKind.ORDINAL

@@ -11,9 +11,9 @@ import tabsoda
 from tabsoda.cli.inspect import _SHOWN_IN_FULL
 from tabsoda.cli.rule_text import _ADDED_UP
 from tabsoda.event_texts import CATALOGUE, detail, heading, sentence, stage
-from tabsoda.event_texts.template import all_fields, required_fields
 from tabsoda.events import Event
 from tabsoda.reading.inspection import WORTH_A_LOOK
+from template_fields import all_fields, required_fields
 
 SOURCE = Path(tabsoda.__file__).parent
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}

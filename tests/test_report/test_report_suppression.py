@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabsoda.event_texts import CATALOGUE, detail
-from tabsoda.event_texts.template import all_fields
 from tabsoda.events import Event
 from tabsoda.report.comparison import compare_answers
 from tabsoda.report.decisions import group_events
@@ -21,6 +20,7 @@ from tabsoda.results import Imputations, ImputedCells
 from tabsoda.schema import Column, ColumnKind
 from tabsoda.skips.rules import Condition, Evidence, SkipRule
 from tabsoda.table import CodedTable
+from template_fields import all_fields
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=8), st.integers(0, 20))

@@ -11,7 +11,8 @@ import pytest
 
 from public_file_stand_ins import nsduh_file, path_file, write, write_codebook
 from tabsoda.bench.studies import runner
-from tabsoda.datasets.nsduh import load_nsduh
+from tabsoda.datasets.nsduh import nsduh_survey
+from tabsoda.datasets.published_file import read_published
 from tabsoda.errors import InputError
 from tabsoda.reproduce import reproduce_tables
 from tabsoda.reproduce.plan import METHODS, plan_study
@@ -187,7 +188,9 @@ def test_all_methods(survey, files, tmp_path):
 
 def test_the_mask_of_a_real_extract_is_the_codebooks(surveys):
     folder = surveys / "nsduh2023_youth"
-    table = load_nsduh(folder / "raw.parquet", codebook=folder / "schema.json", partial=True).table
+    table = nsduh_survey(
+        read_published(folder / "raw.parquet", folder / "schema.json"), partial=True
+    ).table
     assert table.shape == (10_561, 21)
     codebook = pl.read_parquet(folder / "skip.parquet").select(table.names).to_numpy()
     assert (table.states.skipped == codebook).all()

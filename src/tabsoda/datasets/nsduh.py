@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabsoda.datasets.listed_variables import listed_variables
@@ -29,7 +28,6 @@ from tabsoda.datasets.published_file import (
     choose,
     describe_column,
     find_name,
-    read_published,
     require,
 )
 from tabsoda.errors import InputError
@@ -86,24 +84,18 @@ def nsduh_codes(numbers: Sequence[float]) -> Mapping[Code, Reason]:
     return {nines + end: why for end, why in _REASONS.items() if nines + end in whole}
 
 
-def load_nsduh(
-    path: str | Path,
-    subset: str | int = "benchmark",
-    *,
-    codebook: str | Path | None = None,
-    partial: bool = False,
+def nsduh_survey(
+    raw: RawTable, subset: str | int = "benchmark", *, partial: bool = False
 ) -> Survey:
-    """Build the NSDUH benchmark, or a subset for the miner, from the downloaded file.
+    """Build the NSDUH benchmark, or a subset for the miner, from the public-use file of 2021.
 
     Parameters
     ----------
-    path : path
-        The public-use file of 2021: .dta, .sav, .sas7bdat, .txt, .tsv or .csv.
+    raw : RawTable
+        As :func:`~tabsoda.datasets.published_file.read_published` reads it.
     subset : {"benchmark", 50, 100, 200}
         The 29 variables of the benchmark, or a number of questionnaire variables for the miner; the
         smaller sets are part of the larger ones.
-    codebook : path, optional
-        A DDI codebook, for the labels that a text file lacks.
     partial : bool
         Accept a file that lacks variables of the benchmark, such as an extract or another year:
         others of the same kind take their place. The miner's subsets then also contain recodes,
@@ -113,15 +105,8 @@ def load_nsduh(
     -------
     Survey
         Its states include the codebook's skips; see
-        :func:`tabsoda.datasets.path_study.load_path`.
+        :func:`tabsoda.datasets.path_study.path_survey`.
     """
-    return nsduh_survey(read_published(path, codebook), subset, partial=partial)
-
-
-def nsduh_survey(
-    raw: RawTable, subset: str | int = "benchmark", *, partial: bool = False
-) -> Survey:
-    """Build the same from a file that has been read."""
     if subset != "benchmark" and subset not in MINER_SIZES:
         raise InputError(
             "Unknown subset of NSDUH",

@@ -19,7 +19,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabsoda.datasets.listed_variables import listed_variables
@@ -29,7 +28,6 @@ from tabsoda.datasets.published_file import (
     build,
     choose,
     describe_column,
-    read_published,
     require,
 )
 from tabsoda.errors import InputError
@@ -71,25 +69,17 @@ def _reason(size: int) -> Reason:
     return _REASONS.get(digit, Reason.OTHER)
 
 
-def load_path(
-    path: str | Path,
-    subset: str | int = "benchmark",
-    *,
-    codebook: str | Path | None = None,
-    partial: bool = True,
-) -> Survey:
-    """Build the PATH benchmark, or a subset for the miner, from the downloaded file.
+def path_survey(raw: RawTable, subset: str | int = "benchmark", *, partial: bool = True) -> Survey:
+    """Build the PATH benchmark, or a subset for the miner, from the file of wave 1 adults.
 
     Parameters
     ----------
-    path : path
-        The wave 1 adult file: .sav, .dta, .tsv or .csv.
+    raw : RawTable
+        As :func:`~tabsoda.datasets.published_file.read_published` reads it. A text file needs the
+        study's DDI codebook: without labels, what is ordinal can only be guessed.
     subset : {"benchmark", 50, 100, 200}
         The paper's imputation benchmark, or a number of variables of its sections for the miner;
         the smaller sets are part of the larger ones.
-    codebook : path, optional
-        The study's DDI codebook: text files have no labels, and without labels what is ordinal
-        can only be guessed.
     partial : bool
         Accept a file without labels, or with fewer variables of a kind than the benchmark has.
 
@@ -99,11 +89,6 @@ def load_path(
         Its states include the codebook's skips; ``tabsoda.bench.methods.contract.without_skips``
         returns the table for the miner. An event records the number of variables of each kind.
     """
-    return path_survey(read_published(path, codebook), subset, partial=partial)
-
-
-def path_survey(raw: RawTable, subset: str | int = "benchmark", *, partial: bool = True) -> Survey:
-    """Build the same from a file that has been read."""
     if subset != "benchmark" and subset not in MINER_SIZES:
         raise InputError(
             "Unknown subset of PATH",

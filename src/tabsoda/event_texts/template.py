@@ -63,16 +63,6 @@ def render(template: str, counts: Mapping[str, Any]) -> str | None:
     return written
 
 
-def required_fields(template: str) -> set[str]:
-    """Return the values that a template cannot do without."""
-    return {name for part in _PARTS.split(template)[::2] for name in _names(part)}
-
-
-def all_fields(template: str) -> set[str]:
-    """Return the values that a template shows, those in optional parts included."""
-    return set(_names(template))
-
-
 def is_given(value: Any) -> bool:
     """Whether there is something to show: 0 is, an empty text or list is not."""
     return value is not None and value != "" and value != () and value != []
