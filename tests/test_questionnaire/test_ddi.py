@@ -203,6 +203,27 @@ def test_a_codebook_gives_rules_that_the_data_follow(files):
     assert {one.status.value for one in found.rules} == {"approved"}
 
 
+def test_notes_with_constraints_are_edits_and_never_routing(files):
+    note = '<notes type="{}" subject="xlsform-xpath">{}</notes>'
+    notes = note.format("cdl:constraint", ". &lt; ${AGE}") + note.format(
+        "calculation", "${AGE} * 2"
+    )
+    wrong = note.format("cdl:constraint", "regex(., '^1')")
+    codebook = CODEBOOK.replace(
+        '<universe clusion="I">AGE &gt;= 18</universe>',
+        '<universe clusion="I">AGE &gt;= 18</universe>' + notes,
+    ).replace("<universe>Drinkers who like wine</universe>", wrong)
+    (files / "codebook.xml").write_text(codebook)
+    found = read_survey_with_form(files / "data.csv", files / "codebook.xml")
+    assert found.rules.sentences()[0] == (
+        "A_DAY is skipped when AGE is at most 17, or when SMOKE is 2 'No'"
+    )
+    assert [edit.rule for edit in found.survey.schema.edits] == ["(A_DAY < AGE)"]
+    assert [(one.question, one.part, one.why) for one in found.untranslated] == [
+        ("WINE", "constraint", "the function regex() is not translated")
+    ]
+
+
 def test_jumps_to_unknown_or_earlier_questions_are_listed(files):
     path = files / "codebook.xml"
     path.write_text(CODEBOOK.replace("go to DRINK", "go to AGE"))

@@ -295,6 +295,15 @@ def test_the_command_writes_what_impute_takes_without_review(
     main(["impute", str(data), "--survey", str(survey), "--rules", str(rules), "--dry-run"])
 
 
+def test_the_command_names_questions_that_the_data_lack(
+    form: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    smoking_answers().drop("tax", "smoking/quit").write_csv(data)
+    main(["questionnaire", str(form), str(data)])
+    assert "Not in the data (2): quit, tax\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("sheets", "message"),
     [

@@ -112,6 +112,11 @@ def _lines(
     if len(found.rules) > _SHOWN:
         yield f"  and {len(found.rules) - _SHOWN:,} more rules; --json lists all"
     yield from _untranslated(found, width)
+    if found.absent:
+        names = ", ".join(found.absent[:_SHOWN])
+        more = f" and {n_absent - _SHOWN:,} more" if n_absent > _SHOWN else ""
+        yield ""
+        yield paragraph(f"Not in the data ({n_absent:,}): {names}{more}", width, "", "  ")
     yield ""
     totals = checked.totals
     yield paragraph(

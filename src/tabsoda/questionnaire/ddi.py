@@ -31,6 +31,8 @@ _GO_TO = re.compile(
 )
 # Instructions are conditions only if they say so.
 _ASKS = re.compile(r"\b(?:ask|asked|if|filter|universe|skip|go to)\b", re.IGNORECASE)
+# Parts of a form that do not say when a question is shown.
+_OTHER_NOTE = re.compile(r"constraint|calculat|choice|default|required|read.?only|repeat|trigger")
 _WORD = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 
 
@@ -80,6 +82,7 @@ class _Reader:
                 texts.append(text)
         options = {str(code): label for code, label in hints.level_labels.items()}
         kind = Answers.ONE if options and variable.get("intrvl") != "contin" else Answers.NUMBER
+        constraint, demanded = self._constraint(variable, name)
         self.found[name] = Question(
             name,
             kind,
@@ -87,8 +90,19 @@ class _Reader:
             options=options,
             shown_when=tuple(conditions),
             shown_text="; ".join(texts),
+            constraint=constraint,
+            constraint_text=demanded,
         )
         self._read_jumps(variable, name)
+
+    def _constraint(self, variable: Any, name: str) -> tuple[Expression | None, str]:
+        """Return what an answer must fulfil, and its text."""
+        for text in _xpaths(variable, constraint=True):
+            try:
+                return parse_xpath(text), text
+            except ExpressionError as error:
+                self.untranslated.append(Untranslated(name, "constraint", text, str(error)))
+        return None, ""
 
     def questions(self) -> tuple[Question, ...]:
         """Return all questions, with the jumps that pass over them."""
@@ -105,10 +119,8 @@ class _Reader:
         return tuple(complete)
 
     def _conditions(self, variable: Any, name: str) -> Iterator[tuple[str, Expression]]:
-        for note in children_of(variable, "notes"):
-            if "xpath" in f"{note.get('type', '')} {note.get('subject', '')}".lower():
-                text = " ".join("".join(note.itertext()).split())
-                yield from self._parsed(name, text, lambda one: parse_xpath(one))
+        for text in _xpaths(variable, constraint=False):
+            yield from self._parsed(name, text, lambda one: parse_xpath(one))
         for universe in children_of(variable, "universe"):
             text = " ".join("".join(universe.itertext()).split())
             if is_everybody(text):
@@ -160,6 +172,15 @@ class _Reader:
             for between, place in self.order.items():
                 if self.order[name] < place < self.order[target]:
                     self.hidden.setdefault(between, []).append((condition, text))
+
+
+def _xpaths(variable: Any, *, constraint: bool) -> Iterator[str]:
+    """Yield the notes that are constraints of an electronic form, or those that are conditions."""
+    for note in children_of(variable, "notes"):
+        what = f"{note.get('type', '')} {note.get('subject', '')}".lower()
+        wanted = "constraint" in what if constraint else not _OTHER_NOTE.search(what)
+        if "xpath" in what and wanted:
+            yield " ".join("".join(note.itertext()).split())
 
 
 def _go_to(text: str) -> re.Match[str] | None:
