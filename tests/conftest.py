@@ -142,6 +142,17 @@ def differing(parts):
 
 
 @pytest.fixture(scope="session")
+def settings_of(quick_settings, tiny_settings):
+    """Return a maker of quick settings near those of a quality or of a preset of the paper."""
+    from tabsoda.engine.presets import QUALITIES
+
+    def make(name, **changes):
+        return (quick_settings if name in QUALITIES else tiny_settings)(name, **changes)
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def same_cells():
     """Return a function that compares two results in every cell and every draw."""
 

@@ -14,16 +14,6 @@ BOTH = pytest.mark.parametrize("name", ["fast", "balanced", BEST, "small", "path
 ONE_EACH = pytest.mark.parametrize("name", ["balanced", BEST, "small"])
 
 
-@pytest.fixture
-def settings_of(quick_settings, tiny_settings):
-    """Return a maker of quick settings near those of a quality or of a preset of the paper."""
-
-    def make(name, **changes):
-        return (quick_settings if name in QUALITIES else tiny_settings)(name, **changes)
-
-    return make
-
-
 def fit(table, settings, **options):
     return fit_engine(table, settings, **({"seed": 1, "device": "cpu"} | options))
 

@@ -33,22 +33,6 @@ def test_a_table_hides_what_stands_in_unanswered_cells(garbage, mixed_table):
     assert np.array_equal(spoilt.values, table.values, equal_nan=True)
 
 
-@QUALITIES
-@pytest.mark.parametrize("where", ["skipped", "missing"])
-def test_garbage_in_the_array_handed_in_changes_nothing(
-    quality, where, mixed_table, quick_settings, differing, same_cells
-):
-    table = mixed_table()
-    cells = getattr(table.states, where)
-    values = table.values.copy()
-    values[cells] = np.random.default_rng(3).choice([0.0, 1.0, 7e9, np.inf], cells.sum())
-    spoilt = CodedTable(table.columns, values, table.states)
-    one, drawn = fit_and_draw(table, quick_settings(quality))
-    other, drawn_again = fit_and_draw(spoilt, quick_settings(quality))
-    assert differing(one, other) == set()
-    assert same_cells(drawn, drawn_again)
-
-
 @pytest.fixture
 def spoil_tensors(monkeypatch):
     """Put garbage into every entry of the network's tensors that nothing may read."""

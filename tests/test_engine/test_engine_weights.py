@@ -13,10 +13,7 @@ from tabsoda.engine.network.data import NetworkInput, TrainingData
 from tabsoda.engine.network.network import Network
 from tabsoda.engine.network.training import NOISE_USES, batch_loss
 from tabsoda.engine.training_table import TrainingTable
-from tabsoda.errors import InputError
 from tabsoda.events import EventLog
-from tabsoda.schema import Column, ColumnKind
-from tabsoda.table import CodedTable
 
 CPU = torch.device("cpu")
 QUALITIES = pytest.mark.parametrize(
@@ -87,50 +84,3 @@ def test_equal_weights_change_nothing_and_scale_does_not_matter(
         if value.dtype.kind == "f" and not name.startswith("blend."):
             np.testing.assert_allclose(value, parts[1][name], rtol=1e-3, atol=1e-4)
     assert [name for name in differing(one, plain) if name.startswith("network.")]
-
-
-@QUALITIES
-def test_most_rows_may_weigh_nothing(quality, mixed_table, quick_settings):
-    # Batches without a single row that counts must not divide by zero.
-    weights = np.zeros(120)
-    weights[5] = 1
-    table = mixed_table()
-    settings = quick_settings(quality, training={"batch_size": 8})
-    engine = DefaultEngine.fit(table, settings, device="cpu", row_weights=weights)
-    cells = engine.impute(table, 1)
-    assert np.isfinite(cells.draws).all()
-    assert np.isfinite(cells.mode).all()
-
-
-def test_weights_move_the_estimate(quick_settings):
-    # Two groups that no other column distinguishes; only their weights differ.
-    values = np.repeat([0.0, 10.0], 60)[:, None]
-    values[::6] = np.nan
-    table = CodedTable.from_values((Column("y", ColumnKind.CONTINUOUS),), values)
-    settings = quick_settings(training={"max_steps": 200, "epoch_steps": 50, "patience": 1000})
-
-    def mean(weights):
-        engine = DefaultEngine.fit(table, settings, seed=1, device="cpu", row_weights=weights)
-        return engine.impute(table).mode.mean()
-
-    heavy = np.repeat([1.0, 9.0], 60)
-    assert mean(None) == pytest.approx(5.0, abs=1.5)
-    assert mean(heavy) == pytest.approx(9.0, abs=1.5)
-    assert mean(heavy[::-1].copy()) == pytest.approx(1.0, abs=1.5)
-
-
-@pytest.mark.parametrize(
-    ("weights", "found"),
-    [
-        (np.ones(119), "shape"),
-        (np.ones((120, 1)), "shape"),
-        (-np.ones(120), "negative"),
-        (np.zeros(120), "only zeros"),
-        (np.r_[np.ones(119), np.nan], "not a number"),
-        (np.r_[np.ones(119), np.inf], "not a number"),
-    ],
-)
-def test_unusable_weights_are_refused(weights, found, mixed_table, quick_settings):
-    with pytest.raises(InputError, match="sample weights") as caught:
-        DefaultEngine.fit(mixed_table(), quick_settings(), device="cpu", row_weights=weights)
-    assert found in caught.value.found

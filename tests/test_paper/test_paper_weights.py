@@ -8,7 +8,6 @@ import torch
 
 from tabsoda._internal.randomness import stream_key
 from tabsoda.coding.row_order import canonical_order
-from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.paper.codec import TableCodec
 from tabsoda.paper.em import initial_state
@@ -75,58 +74,3 @@ def test_equal_weights_change_nothing_and_scale_does_not_matter(
         if value.dtype.kind == "f" and name != "temperatures" and "blend" not in name:
             np.testing.assert_allclose(value, equal[name], rtol=1e-3, atol=1e-4)
     assert {name for name in differing(one, fit(None)) if name.startswith("denoiser.")}
-
-
-@pytest.mark.parametrize("preset", ["small"])
-def test_most_rows_may_weigh_nothing(preset, mixed_table, tiny_settings):
-    # Batches without a single row that counts must not divide by zero.
-    weights = np.zeros(120)
-    weights[5] = 1
-    table = mixed_table()
-    settings = tiny_settings(preset, training={"batch_size": 8})
-    engine = PaperEngine.fit(table, settings, device="cpu", row_weights=weights)
-    cells = engine.impute(table, 1)
-    assert np.isfinite(cells.draws).all()
-    assert np.isfinite(cells.mode).all()
-
-
-@pytest.mark.parametrize("preset", ["small"])
-def test_weights_move_the_estimate(preset, tiny_settings):
-    from tabsoda.schema import Column, ColumnKind
-    from tabsoda.table import CodedTable
-
-    # Two groups that no other column distinguishes; only their weights differ.
-    values = np.repeat([0.0, 10.0], 60)[:, None]
-    values[::6] = np.nan
-    table = CodedTable.from_values((Column("y", ColumnKind.CONTINUOUS),), values)
-    settings = tiny_settings(
-        preset,
-        training={"max_steps": 200, "min_epoch_steps": 50, "patience": 1000},
-        em={"rounds": 1},
-    )
-
-    def mean(weights):
-        engine = PaperEngine.fit(table, settings, seed=1, device="cpu", row_weights=weights)
-        return engine.impute(table).mode.mean()
-
-    heavy = np.repeat([1.0, 9.0], 60)
-    assert mean(None) == pytest.approx(5.0, abs=1.5)
-    assert mean(heavy) == pytest.approx(9.0, abs=1.5)
-    assert mean(heavy[::-1].copy()) == pytest.approx(1.0, abs=1.5)
-
-
-@pytest.mark.parametrize(
-    ("weights", "found"),
-    [
-        (np.ones(119), "shape"),
-        (np.ones((120, 1)), "shape"),
-        (-np.ones(120), "negative"),
-        (np.zeros(120), "only zeros"),
-        (np.r_[np.ones(119), np.nan], "not a number"),
-        (np.r_[np.ones(119), np.inf], "not a number"),
-    ],
-)
-def test_unusable_weights_are_refused(weights, found, mixed_table, tiny_settings):
-    with pytest.raises(InputError, match="sample weights") as caught:
-        PaperEngine.fit(mixed_table(), tiny_settings(), device="cpu", row_weights=weights)
-    assert found in caught.value.found

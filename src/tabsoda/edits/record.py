@@ -7,29 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tabsoda.errors import InputError
-
-POLICIES = ("missing", "unconstrained")
-
-
-def check_edit_policy(policy: object) -> None:
-    """Raise if the policy is unknown.
-
-    Examples
-    --------
-    >>> check_edit_policy("ignore")
-    Traceback (most recent call last):
-    ...
-    tabsoda.errors.InputError: The parameter edit_policy has an unknown value. Found: 'ignore'. \
-Expected: missing, unconstrained.
-    """
-    if policy not in POLICIES:
-        raise InputError(
-            "The parameter edit_policy has an unknown value",
-            found=repr(policy),
-            expected=", ".join(POLICIES),
-        )
-
 
 @dataclass(frozen=True)
 class EditRecord:

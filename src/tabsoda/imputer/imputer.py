@@ -18,7 +18,6 @@ from tabsoda.coding.table_checks import log_empty_rows
 from tabsoda.edits.checking import refuse_contradictions
 from tabsoda.edits.derived_columns import names_in_file, skip_derived
 from tabsoda.edits.edit_set import EditSet
-from tabsoda.edits.record import check_edit_policy
 from tabsoda.engines import (
     QUALITIES,
     AnySettings,
@@ -35,6 +34,7 @@ from tabsoda.imputer.edited_draws import EditedDraws
 from tabsoda.imputer.files import ImputerState
 from tabsoda.imputer.input import read_input, unmasked
 from tabsoda.imputer.parameters import (
+    check_choices,
     check_parameters,
     check_terms,
     checked_seed,
@@ -45,7 +45,7 @@ from tabsoda.imputer.run_identity import run_record
 from tabsoda.imputer.sklearn_interface import SklearnImputer
 from tabsoda.progress import Progress
 from tabsoda.results.imputations import Imputations
-from tabsoda.routing.policy import Gates, check_policy
+from tabsoda.routing.policy import Gates
 from tabsoda.routing.route_model import RouteModels
 from tabsoda.schema.schema import Schema
 from tabsoda.skips.review_policy import (
@@ -336,8 +336,7 @@ class TabSODAImputer(SklearnImputer):
             raise InputError(
                 "The number of imputations is invalid", found=repr(n_draws), expected="0 or more"
             )
-        check_policy(self.gate_policy)
-        check_edit_policy(self.edit_policy)
+        check_choices(self)
         started = time.perf_counter()
         run = run_record(self, survey, int(n_draws), 0.0)
         decided, gates = EventLog(), Gates(self.gate_policy, self.rules_, self.routes_)

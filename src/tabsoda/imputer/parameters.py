@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tabsoda.edits.record import check_edit_policy
 from tabsoda.engine.interactions import Interactions, forced_questions
 from tabsoda.errors import InputError
 from tabsoda.progress import Progress
-from tabsoda.routing.policy import check_policy
 from tabsoda.skips.miner import SkipMiner
 from tabsoda.skips.review_policy import mine_and_apply, require_review
 from tabsoda.skips.rule_set import RuleSet
@@ -24,6 +22,12 @@ if TYPE_CHECKING:
 
 
 _SCREEN, _MINER = "purity", "default"
+# Parameters with few values.
+_CHOICES = {
+    "skips": ("given", "mine"),
+    "gate_policy": ("follow", "keep"),
+    "edit_policy": ("missing", "unconstrained"),
+}
 
 
 @dataclass(frozen=True)
@@ -38,14 +42,7 @@ def check_parameters(imputer: TabSODAImputer) -> GivenRules:
     """Raise if a parameter is invalid or rules are unreviewed; return the rules."""
     imputer.settings_for(1, 1)
     checked_seed(imputer.random_state)
-    if imputer.skips not in ("given", "mine"):
-        raise InputError(
-            "The parameter skips has an unknown value",
-            found=repr(imputer.skips),
-            expected="given, mine",
-        )
-    check_policy(imputer.gate_policy)
-    check_edit_policy(imputer.edit_policy)
+    check_choices(imputer)
     if imputer.skips == "mine" and imputer.rules is not None:
         raise InputError(
             "The parameter skips='mine' cannot be combined with rules",
@@ -53,6 +50,18 @@ def check_parameters(imputer: TabSODAImputer) -> GivenRules:
         )
     check_mining(imputer)
     return read_rules(imputer.rules, accepted=imputer.accept_unreviewed)
+
+
+def check_choices(imputer: TabSODAImputer) -> None:
+    """Raise if a parameter is not one of its few values."""
+    for name, choices in _CHOICES.items():
+        value = getattr(imputer, name)
+        if value not in choices:
+            raise InputError(
+                f"The parameter {name} has an unknown value",
+                found=repr(value),
+                expected=", ".join(choices),
+            )
 
 
 def check_mining(imputer: TabSODAImputer) -> None:

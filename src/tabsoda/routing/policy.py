@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import row_keys
 from tabsoda.coding.engine import Engine
-from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells, Keep, keep_nothing
 from tabsoda.progress import Progress
@@ -22,27 +21,6 @@ from tabsoda.routing.unresolved import find_unresolved, reopened
 from tabsoda.skips.rule_set import RuleSet
 from tabsoda.survey import Survey
 from tabsoda.table import CodedTable
-
-POLICIES = ("follow", "keep")
-
-
-def check_policy(policy: object) -> None:
-    """Raise if the policy is unknown.
-
-    Examples
-    --------
-    >>> check_policy("guess")
-    Traceback (most recent call last):
-    ...
-    tabsoda.errors.InputError: The parameter gate_policy has an unknown value. Found: 'guess'. \
-    Expected: follow, keep.
-    """
-    if policy not in POLICIES:
-        raise InputError(
-            "The parameter gate_policy has an unknown value",
-            found=repr(policy),
-            expected=", ".join(POLICIES),
-        )
 
 
 @dataclass(frozen=True, eq=False)
