@@ -1,5 +1,6 @@
 """Bounds, edits and derived variables of a description: read, written, checked, contradicted."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,7 @@ def test_the_line_of_an_edit_is_named(tmp_path: Path) -> None:
     [
         ('[[edit]]\nrul = "A > 0"', "edit number 1 in 'survey.toml'.*Did you mean 'rule'"),
         ('[[edit]]\nname = "x"', "edit number 1 in no rule"),
+        ('[columns.A]\nminimum = "x"', "Found: minimum = 'x'. Expected: a number"),
         ('[[derive]]\nformula = "A + B"', "no name"),
         ('[[derive]]\nname = "C"\nformula = "D = A + B"', "two names"),
         ('[[edit]]\nrule = "A > 0"\napproved = "yes"', "valid boolean"),
@@ -124,6 +126,31 @@ def test_edits_that_contradict_each_other_or_the_data_are_refused() -> None:
     with pytest.raises(InputError, match=r"contradicts the data.*none of 100"):
         refuse_contradictions(edits, table)
     refuse_contradictions(*edit_set("A B", values, "A < B", "A > -100"))
+
+
+def test_contradictions_are_named_as_they_are_written() -> None:
+    values = np.random.default_rng(0).normal(size=(100, 1))
+    (bounded,) = columns("A", minimum=9)
+    table = CodedTable.from_values((bounded,), values)
+    with pytest.raises(InputError, match=r"^The bounds '9 <= A' contradict the data\."):
+        refuse_contradictions(EditSet.of(Schema((bounded,)), table), table)
+
+
+def test_check_says_which_edits_contradict_each_other(tmp_path: Path, capsys) -> None:
+    ages = [20.5 + n for n in range(60)]
+    pl.DataFrame({"A": ages, "B": ages[::-1]}).write_csv(tmp_path / "data.csv")
+    description = tmp_path / "survey.toml"
+    arguments = ["check", str(tmp_path / "data.csv"), "--survey", str(description)]
+    description.write_text('[[edit]]\nrule = "A < B"\n[[edit]]\nrule = "A >= B"\n')
+    main(arguments)
+    printed = " ".join(capsys.readouterr().out.split())
+    said = "The constraints 'A < B' and 'A >= B' contradict each other."
+    assert f"tabsoda impute stops here: {said}" in printed
+    main([*arguments, "--json"])
+    assert json.loads(capsys.readouterr().out)["contradiction"].startswith(said)
+    description.write_text('[[edit]]\nrule = "A < B"\n')
+    main([*arguments, "--json"])
+    assert json.loads(capsys.readouterr().out)["contradiction"] is None
 
 
 def test_proposals_and_equal_names() -> None:

@@ -45,7 +45,7 @@ def check(
         Also mine the blanks that the rules leave unexplained, and list routing that they do not
         state. Useful with the rules of a questionnaire form.
     """
-    from tabsoda.edits.checking import check_edits
+    from tabsoda.edits.checking import check_edits, refuse_contradictions
     from tabsoda.edits.edit_set import EditSet
     from tabsoda.reading import read_survey
     from tabsoda.skips.checking import check as check_table
@@ -66,7 +66,11 @@ def check(
             "The option --mine compares rules with the data, and no rules file was given",
             next_step="Name the rules file after the data, or run tabsoda mine",
         )
-    found = check_edits(edits, source.table)
+    found, contradiction = check_edits(edits, source.table), ""
+    try:
+        refuse_contradictions(edits, source.table, rule_set)
+    except InputError as error:
+        contradiction = str(error)
     result = None if rule_set is None else check_table(source.table, rule_set)
     unstated = unstated_rules(source.table, rule_set) if rule_set is not None and mine else None
     name, console = source.source or data.name, output()
@@ -74,13 +78,16 @@ def check(
         facts = {} if result is None else result.to_dict()
         if unstated is not None:
             facts["unstated"] = [vars(one) for one in unstated]
-        emit_json({"source": name, **facts, "edits": [one.to_dict() for one in found]})
+        facts["edits"] = [one.to_dict() for one in found]
+        emit_json({"source": name, **facts, "contradiction": contradiction or None})
         return
     labels = {column.name: without_name(column.label, column.name) for column in source.schema}
     lines = [] if result is None else [*_lines(result, labels, name, console.width)]
     if edits:
         head = f"{name}: {source.table.shape[0]:,} respondents" if result is None else ""
         lines += [head, "", *_edit_lines(found, console.width)]
+    if contradiction:
+        lines += ["", paragraph(f"tabsoda impute stops here: {contradiction}", console.width)]
     if unstated is not None:
         lines += _unstated(unstated, console.width)
     show(lines)

@@ -128,9 +128,14 @@ def _rules_between(constraint: Constraint, rules: Any) -> list[str]:
 def _never_satisfied(constraint: Constraint, known: int, rules: list[str]) -> InputError:
     source = constraint.expression.parsed.source
     named = f"; rule {', '.join(rules)} skips one of its questions" if rules else ""
-    return source.error(
-        "contradicts the data" if not rules else "contradicts the routing",
-        found=f"none of {known:,} respondents with all answers satisfies it{named}",
+    against = "the routing" if rules else "the data"
+    place = f" in {source.place}" if source.place else ""
+    is_one = constraint.kind != "bounds"
+    subject = f"{source.what} {source.text!r}" if is_one else f"The bounds '{constraint.title}'"
+    return InputError(
+        f"{subject}{place} contradict{'s' * is_one} {against}",
+        found=f"none of {known:,} respondents with all answers satisfies "
+        f"{'it' if is_one else 'them'}{named}",
         expected="a condition that most answers satisfy",
         next_step="Correct it; tabsoda check lists the answers",
     )

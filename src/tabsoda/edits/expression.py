@@ -91,10 +91,11 @@ class Expression:
         for name in parsed.names:
             if name not in columns:
                 near = get_close_matches(name, columns, n=1)
+                more = f" and {len(columns) - 5:,} more" if len(columns) > 5 else ""
                 raise source.error(
                     "names a column that is not among the questions",
                     found=name,
-                    expected=", ".join(list(columns)[:5]) + (" ..." if len(columns) > 5 else ""),
+                    expected=", ".join(list(columns)[:5]) + more,
                     next_step=f"Did you mean {near[0]}?" if near else "Check the name",
                 )
         made = cls(parsed, columns)

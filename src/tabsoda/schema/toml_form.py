@@ -269,18 +269,22 @@ def _explain(error: ValidationError, content: Mapping[str, Any], source: str) ->
         known = Labelled.model_fields if place else form.model_fields
         return unknown_key(str(where[-1]), known, f"{kind}'{source}'", column=column, place=place)
     # Members of a union add their own name to the location, after the key.
-    key = ".".join(str(part) for part in where[:2] if isinstance(part, int) or part.islower())
+    shown = [part for part in where[:2] if part not in ("int", "float")]
+    key = ".".join(str(part) for part in shown if isinstance(part, int) or part.islower())
     if where[:1] == ["missing"] and len(where) > 1:
         key = f"missing.{where[1]}"
     is_absent = first["type"] == "missing"
     whole = "is not complete" if is_absent else "is not valid"
+    expected = first["msg"].removeprefix("Input should be ")
+    if len(shown) < len(where[:2]):
+        expected = "a number"
     return InputError(
         f"is not described correctly in '{source}'"
         if column
         else f"The survey description '{source}' {whole}",
         column=column,
         found=kind + (f"no {key or 'variable'}" if is_absent else f"{key} = {first['input']!r}"),
-        expected=None if is_absent else first["msg"].removeprefix("Input should be "),
+        expected=None if is_absent else expected,
         next_step="Correct it; tabsoda inspect -o writes a description to start from",
     )
 
