@@ -71,7 +71,7 @@ def test_from_a_file_to_tables(survey, tmp_path, capsys):
     with pytest.raises(SystemExit) as caught:
         _evaluate(survey, out, *common, "--rate", "0.1")
     assert caught.value.code == 2
-    assert "of other settings" in " ".join(capsys.readouterr().err.split())
+    assert "with other settings" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_study_of_survey_folders(survey, tmp_path, capsys, monkeypatch):

@@ -28,7 +28,7 @@ def _shown_default(value: object) -> str | None:
 app = App(
     name="tabsoda",
     version=__version__,
-    help="Impute missing answers in survey data, and leave alone the blanks that are not missing.",
+    help="Impute missing answers in survey data, and leave skipped questions empty.",
     # Markdown joins the lines of a paragraph, so that help fits any terminal.
     help_format="markdown",
     default_parameter=Parameter(show_default=_shown_default),

@@ -79,10 +79,10 @@ def pool(
     quantile
         Questions and quantiles to estimate, such as AGE:0.9 or AGE:0.25 AGE:0.75.
     quantile_rule
-        Medians and quantiles as R's svyquantile and mitools give them: math, school, shahvaish
+        Compute medians and quantiles as R's svyquantile and mitools do: math, school, shahvaish
         or hf1 to hf9.
     share
-        Questions to estimate the share of every answer of.
+        Questions for which to estimate the share of every answer.
     total
         Questions to estimate the total of; weights must add up to the population.
     ratio

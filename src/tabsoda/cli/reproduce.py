@@ -61,7 +61,7 @@ def reproduce(
     partial
         Accept a file that lacks variables of the benchmark, such as an extract or another year.
     quick
-        Cut down imputation to 1,000 respondents, 2 replications and small budgets, to try it out.
+        Impute only 1,000 respondents with 2 replications and small budgets, to try it out.
     methods
         Names separated by commas, or all: mice, missforest, tabcsdi, diffputer, tabsyn, tabdiff,
         tabsoda-n, tabsoda-skip, tabsoda.

@@ -82,7 +82,7 @@ def sensitivity(
     within_range
         Keep shifted numbers within the range of the observed ones.
     seed
-        Of the random numbers by which categorical answers change.
+        Seed of the random numbers that decide which categorical answers change.
     save
         Keep the analysis in sensitivity.json of the folder, for tabsoda report. [default: yes]
     picture

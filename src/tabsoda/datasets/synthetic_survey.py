@@ -278,7 +278,9 @@ def _check_arguments(
     n_rows: int, nonresponse: float, breakoff: float, violations: float, reasons: tuple[Reason, ...]
 ) -> None:
     if n_rows < 1:
-        raise InputError("A survey needs respondents", found=f"{n_rows} rows", expected="1 or more")
+        raise InputError(
+            "The survey has too few respondents", found=f"{n_rows} rows", expected="1 or more"
+        )
     rates = {"nonresponse": nonresponse, "breakoff": breakoff, "violations": violations}
     for name, rate in rates.items():
         if not 0 <= rate < 1:

@@ -22,8 +22,8 @@ _ENCODE: dict[str, EventText] = {
     "nominal_nearly_unique": EventText(
         "encode",
         "nominal column is nearly unique",
-        "{different:different answer/different answers} among {answers}; it is modelled all the"
-        " same",
+        "{different:different answer/different answers} among {answers}; it is modelled"
+        " nevertheless",
     ),
     "whole_numbers_kept_whole": EventText("encode", "whole numbers kept whole"),
     "all_ordinals_encoded_as_bits": EventText(
@@ -39,7 +39,7 @@ _ENCODE: dict[str, EventText] = {
     "constant_column_not_rescaled": EventText(
         "encode",
         "constant column not rescaled",
-        "coordinate {coordinate} is {value} in all rows that count",
+        "coordinate {coordinate} is {value} in all rows that are used",
     ),
 }
 
@@ -128,7 +128,7 @@ _TRAIN: dict[str, EventText] = {
     "trees_fitted_after_network": EventText(
         "train",
         "trees fitted after the network",
-        "they could not run in a process of their own: {error}",
+        "they could not run in a separate process: {error}",
     ),
     "trees_predict_one_answer": EventText(
         "train",
@@ -158,7 +158,7 @@ _TRAIN: dict[str, EventText] = {
     "draw_regressions_not_fitted": EventText(
         "train",
         "no regressions for draws",
-        "draws were not asked for; any would come from the network alone",
+        "draws were not requested; any would come from the network alone",
     ),
     "interaction_requested": EventText(
         "train",

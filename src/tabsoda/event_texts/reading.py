@@ -140,7 +140,7 @@ _ANSWERS: dict[str, EventText] = {
     "text_among_numbers": EventText(
         "describe",
         "text among numbers",
-        "{texts:quoted}; list as a code whatever is not an answer",
+        "{texts:quoted}; list as a code each one that is not an answer",
     ),
     "suspicious_codes": EventText(
         "describe",

@@ -189,7 +189,7 @@ def _mined(case: SurveyCase, mining: Mining) -> NDArray[np.bool_]:
     """Return the mask that was mined in this way."""
     if mining not in case.mined:
         raise InputError(
-            f"The skips of '{case.name}' were not mined as a method asks",
+            f"The skips of '{case.name}' were not mined as a method requires",
             found=", ".join(" / ".join(one) for one in case.mined) or "nothing mined",
             expected=f"screen {mining.screen!r} with miner {mining.miner!r}",
             next_step="Prepare the survey for this study again",

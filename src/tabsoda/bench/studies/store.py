@@ -56,7 +56,7 @@ class Store:
         if differing:
             name = differing[0]
             raise InputError(
-                f"The folder '{folder}' contains a result of other settings",
+                f"The folder '{folder}' contains a result with other settings",
                 found=f"{name} = {kept.get(name)!r}",
                 expected=f"{name} = {asked[name]!r}",
                 next_step="Choose another output, or another label for the method",
