@@ -558,6 +558,10 @@ def test_the_command(run, few, tmp_path):
     assert any(line.startswith("Design from the description: weights wt") for line in lines)
     assert "For the paper:" in lines
     ElementTree.parse(picture)
+    with pytest.raises(SystemExit) as ended:
+        run(*words[:-1], str(tmp_path / "s.png"))
+    assert ended.value.code == 2
+    assert not (tmp_path / "s.png").exists()
     found = json.loads(run("--formula", "income ~ age", "--shift", "income=-1..1:0.5", "--json"))
     expected = sensitivity(few, "income ~ age", "income=-1..1:0.5")
     assert found["points"] == expected.to_dict()["points"]

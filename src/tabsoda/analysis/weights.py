@@ -43,7 +43,7 @@ def row_weights(result: Imputations, weights: Any) -> Weights | None:
             raise InputError(
                 "has invalid weights" if column else error.problem,
                 column=column,
-                found=error.found,
+                found=error.found or "0 for everybody",
                 expected="numbers of 0 or more, not all zero; blank for respondents to leave out",
             ) from error
     rows = found.weights.size if isinstance(found, ReplicateWeights) else found.size

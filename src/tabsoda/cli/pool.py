@@ -11,7 +11,8 @@ from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, emit_text, output, progress, show_warning
 from tabsoda.cli.design_options import DesignOptions, ignored_design
-from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.outputs import write_together
+from tabsoda.cli.pool_picture import check_picture
 from tabsoda.cli.rule_text import paragraph
 from tabsoda.errors import InputError, InteractionWarning
 
@@ -129,8 +130,7 @@ def pool(
     asked = EstimateRequest(
         kind, of, family, exponentiate, where, by, design.request(), quantile_rule
     )
-    if picture is not None:
-        check_outputs([picture], [], force=force)
+    check_picture(picture, force=force)
     with progress("Reading") as update:
         update(0, 1, "")
         found = load_result(result)

@@ -12,7 +12,8 @@ from cyclopts.validators import Number
 
 from tabsoda.cli.console import emit_json, output, progress, show_warning
 from tabsoda.cli.design_options import DesignOptions
-from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.outputs import write_together
+from tabsoda.cli.pool_picture import check_picture
 from tabsoda.cli.rule_text import paragraph
 from tabsoda.cli.shared_options import WHOLE, AsJson
 
@@ -96,8 +97,7 @@ def sensitivity(
     from tabsoda.analysis.sensitivity_text import sensitivity_text
     from tabsoda.results.result_folder import load_result
 
-    if picture is not None:
-        check_outputs([picture], [], force=force)
+    check_picture(picture, force=force)
     with progress("Reading") as update:
         update(0, 1, "")
         found = load_result(result)
