@@ -1,5 +1,6 @@
 """Steps 2 and 3: rules, edits and runs; the commands beside them write the same files."""
 
+import base64
 import json
 import os
 import shlex
@@ -13,12 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabsoda.cli.main import main
+from tabsoda.datasets import make_survey
 from tabsoda.desk.imputation_choice import QUALITIES, ImputationChoice
 from tabsoda.desk.job_lock import process_of
 from tabsoda.desk.project import Project
 from tabsoda.desk.steps.routing import routing_summary
 from tabsoda.errors import InputError
 from tabsoda.imputer.file_imputation import plan_file
+from tabsoda.report.state_map import state_map
+from tabsoda.review.reviewer import save_rules
 from tabsoda.skips.rule_set import RuleSet
 
 
@@ -47,8 +51,49 @@ def test_rules_are_mined_reviewed_and_kept(desk, project):
     before = project.rules.read_text()
     assert submit(desk, "api/routing/mine", project, replace=True)["state"] == "finished"
     assert (project.folder / "rules.previous.toml").read_text() == before
+    assert not any("--accept-all" in line for line in answer_of(desk)["commands"]["shell"])
     answer = desk.change("api/routing/approve").json()
     assert answer["newly_approved"] == answer["rules"]["approved"] == len(rules)
+    # The command that did this is shown once it was done.
+    last = answer["commands"]["shell"][-1]
+    assert last == "tabsoda review rules.toml --accept-all --by 'Ann Smith'"
+
+
+def answer_of(desk):
+    return desk.get("api/routing").json()
+
+
+def test_the_routing_step_shows_what_the_rules_skip(desk, project):
+    assert answer_of(desk)["cells"] is None
+    assert desk.get("api/routing/map.png").status_code == 422
+    submit(desk, "api/routing/mine", project)
+    survey, rules = project.survey(), RuleSet.from_toml(project.rules)
+    states = rules.apply(survey.table)
+    found = answer_of(desk)["cells"]
+    assert found["before"]["skipped"] == survey.states.skipped.sum() == 0
+    assert found["after"]["skipped"] == states.skipped.sum() > 0
+    assert found["after"]["missing"] == found["before"]["missing"] - found["after"]["skipped"]
+    image = base64.b64decode(state_map(states)["image"].partition(",")[2])
+    assert desk.get("api/routing/map.png").content == image
+    # A rejected rule skips nothing.
+    save_rules(rules.reject([rule.identifier for rule in rules], "no", by="Ann"), project.rules)
+    later = answer_of(desk)["cells"]
+    assert later["after"] == later["before"]
+    assert later["map"] != found["map"]
+    # Small counts are withheld, together with one from which they follow.
+    project.jobs.stop()
+    with project.change(project.version) as content:
+        content["settings"]["suppress_below"] = 10**9
+    assert set(answer_of(desk)["cells"]["after"].values()) <= {None, 0}
+
+
+def test_rules_of_another_survey_are_named_in_the_routing_step(desk, project):
+    other = make_survey(n_rows=300, n_columns=40, seed=3)
+    other.rules.to_toml(project.rules)
+    shown = answer_of(desk)
+    assert shown["rules"]["all"] > 0
+    assert "error" in shown["cells"]
+    assert desk.get("api/routing/map.png").status_code == 422
 
 
 def test_edits_are_proposed_and_approved_beside_the_rules(desk, project, monkeypatch):

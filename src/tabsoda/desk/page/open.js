@@ -3,6 +3,7 @@
 import { el, number } from "../shared/dom.js";
 import { grid } from "./grid.js";
 import { openColumn } from "./column.js";
+import { sharesText, stateMap } from "./state_map.js";
 
 const USES = { data: "survey", form: "questionnaire", codebook: "codebook", description: "description", rules: "routing rules" };
 
@@ -49,7 +50,7 @@ function dropZone(content, context) {
   const zone = el("section", { class: `card drop${open ? " small" : ""}`, "aria-label": "Open a file" },
     el("p", {}, open
       ? "Add a questionnaire (XLSForm, .qsf), a codebook (DDI), a survey.toml or a rules.toml; or open another survey."
-      : "Drop a survey here: SPSS, Stata, SAS, CSV, Parquet or Excel."),
+      : "Drop a survey here: SPSS, Stata, SAS, CSV, Parquet or Excel. Its questionnaire or codebook can be added after it."),
     el("form", { class: "fields", onsubmit: takePath },
       el("button", { type: "button", id: "choose", class: open ? null : "main", onclick: () => chooser.click() }, "Choose a file"), chooser,
       el("label", { class: "wide", for: "path" }, "or its path on this computer", path),
@@ -77,8 +78,6 @@ function replaces(name, content) {
 
 function survey(root, content, context) {
   const { survey: found } = content;
-  const cells = Object.values(found.cells).reduce((sum, count) => sum + count, 0) || 1;
-  const share = (name) => `${(100 * found.cells[name] / cells).toFixed(1)} % ${name}`;
   const kinds = Object.entries(found.kinds).map(([kind, count]) => `${count} ${kind}`).join(", ");
   const roles = Object.entries(found.roles).filter(([role]) => role !== "question")
     .map(([role, count]) => `${count} ${role}`).join(", ");
@@ -87,24 +86,10 @@ function survey(root, content, context) {
       "The survey file has changed since it was opened. Open it again to accept the change."),
     el("section", { class: "card", "aria-label": "What is in the file" },
       el("h3", {}, `${found.source}: ${number(found.rows)} rows, ${number(found.columns)} columns`),
-      el("p", {}, `Questions: ${kinds || "none"}. Others: ${roles || "none"}. Cells: ${["answered", "missing", "skipped"].map(share).join(", ")}.`),
-      map(content, found, share), unlisted(content, context)),
+      el("p", {}, `Questions: ${kinds || "none"}. Others: ${roles || "none"}. Cells: ${sharesText(found.cells)}.`),
+      context.project.has_rules && el("p", { class: "muted" }, "Skips that follow from rules are not marked here; see ", el("a", { href: "#routing" }, "Routing"), "."),
+      stateMap(`api/open/map.png?${content.version}`, found.cells, found.ticks), unlisted(content, context)),
     formCard(content), flags(found, context), corrections(content, context)].filter(Boolean));
-}
-
-function map(content, found, share) {
-  const ticks = el("div", { class: "ticks", "aria-hidden": "true" }, found.ticks.map((tick) => {
-    const mark = el("span", {}, tick.name);
-    mark.style.width = `${100 * tick.width}%`;
-    return mark;
-  }));
-  return el("figure", {},
-    el("img", { class: "map", src: `api/open/map.png?${content.version}`,
-      alt: `Map of all cells: ${["answered", "missing", "skipped"].map(share).join(", ")}.` }),
-    ticks,
-    el("figcaption", { class: "muted" }, "Every question from left to right, respondents sorted by their pattern: ",
-      el("span", { class: "key answered" }, "answered"), " ", el("span", { class: "key missing" }, "missing"), " ",
-      el("span", { class: "key skipped" }, "skipped")));
 }
 
 function unlisted(content, context) {
@@ -128,7 +113,7 @@ function formCard(content) {
 function flags(found, context) {
   if (!found.flags.length) return null;
   return el("section", { class: "card", "aria-label": "Worth a look" },
-    el("details", {}, el("summary", {}, `Worth a look: ${found.flags.length} decisions`),
+    el("details", { open: found.flags.length <= 8 }, el("summary", {}, `Worth a look: ${found.flags.length} decisions`),
       el("ul", { class: "flags" }, found.flags.slice(0, 300).map((flag) => el("li", {},
         flag.variable && el("button", { type: "button", class: "small", onclick: () => openColumn(flag.variable, context) }, flag.variable),
         ` ${flag.flag}${flag.detail ? `: ${flag.detail}` : ""}`)))));

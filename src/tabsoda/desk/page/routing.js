@@ -2,6 +2,7 @@
 
 import { el, number } from "../shared/dom.js";
 import { jobList } from "./jobs.js";
+import { sharesText, stateMap } from "./state_map.js";
 
 const JOBS = ["mine", "edits"];
 
@@ -15,7 +16,7 @@ export async function show(root, context) {
   const list = el("ol", { class: "jobs", "aria-label": "Jobs of this step" });
   root.append(
     el("p", {}, "Many blanks are not missing answers: the questionnaire skipped the question. Rules state which. They are mined from the answers or read from a questionnaire file, and a person approves them."),
-    rules(content, context), edits(content, context), list);
+    rules(content, context), cells(content.cells), edits(content, context), list);
   context.onJobs((jobs) => jobList(list, jobs.filter((job) => JOBS.includes(job.kind)), context));
 }
 
@@ -37,6 +38,16 @@ function rules(content, context) {
       el("a", { class: "button main", id: "review", href: "review/" }, found.proposed ? "Review the rules" : "Look at the rules"),
       found.proposed > 0 && el("button", { type: "button", id: "approve-all", onclick: () => approve(found, context) }, "Approve the rest without review"),
       button));
+}
+
+// What the rules make of the blanks.
+function cells(found) {
+  if (!found) return "";
+  return el("section", { class: "card", "aria-label": "Cells with these rules" }, el("h3", {}, "Cells with these rules"),
+    ...(found.error ? [el("p", { class: "wrong", role: "alert" }, found.error)] : [
+      el("p", { id: "cells-text" }, `${sharesText(found.after)}. Without rules: ${sharesText(found.before)}.`),
+      stateMap(`api/routing/map.png?${found.map}`, found.after, found.ticks),
+      el("p", { class: "muted" }, "Rules that are not reviewed yet are included, rejected ones are not. Skipped cells stay empty; missing ones are imputed.")]));
 }
 
 function approve(found, context) {

@@ -11,8 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tabsoda.analysis.picked_model import picked_formula
@@ -23,11 +22,12 @@ from tabsoda.analysis.sensitivity_text import paper_sentence, sensitivity_text
 from tabsoda.analysis.shifts import Shift
 from tabsoda.analysis.variables import find_variable
 from tabsoda.desk.kept_analyses import keep, kept_analyses, remove
+from tabsoda.desk.pictures import picture
 from tabsoda.desk.run_results import finished_run, loaded, run_result, run_stamp
 from tabsoda.desk.sensitivity_job import sensitivity_command, sensitivity_parameters
 from tabsoda.desk.small_estimates import withhold_small
 from tabsoda.desk.steps.commands import commands
-from tabsoda.errors import InputError, InteractionWarning, TabSODAError
+from tabsoda.errors import InputError, InteractionWarning
 from tabsoda.publishing.figures import draw_estimates
 from tabsoda.publishing.scripts import LANGUAGES, analysis_script
 from tabsoda.publishing.tables import TABLE_FORMATS, result_table, table_text
@@ -64,36 +64,31 @@ def routes(project: Project) -> list[BaseRoute]:
     async def shift(request: Request) -> Response:
         return await change(request, lambda body: _shift(project, body))
 
-    async def picture(request: Request) -> Response:
+    async def figure(request: Request) -> Response:
         given = request.query_params
-        return await _picture(
+        return await _figure(
             lambda: estimate_picture(project, given.get("run"), given.get("request", ""))
         )
 
-    async def shift_picture(request: Request) -> Response:
+    async def shift_figure(request: Request) -> Response:
         given = request.query_params
-        return await _picture(
+        return await _figure(
             lambda: _sensitivity_picture(project, given.get("run"), given.get("number", ""))
         )
 
     return [
         Route("/api/analyse", summary),
         Route("/api/analyse/estimate", estimate, methods=["POST"]),
-        Route("/api/analyse/picture.svg", picture),
-        Route("/api/analyse/sensitivity.svg", shift_picture),
+        Route("/api/analyse/picture.svg", figure),
+        Route("/api/analyse/sensitivity.svg", shift_figure),
         Route("/api/analyse/sensitivity", shift, methods=["POST"]),
         Route("/api/analyse/keep", keep_one, methods=["POST"]),
         Route("/api/analyse/remove", remove_one, methods=["POST"]),
     ]
 
 
-async def _picture(draw: Callable[[], str]) -> Response:
-    try:
-        drawn = await run_in_threadpool(draw)
-    except TabSODAError as error:
-        return PlainTextResponse(str(error), status_code=422)
-    headers = {"content-security-policy": _PICTURE_POLICY}
-    return Response(drawn, media_type="image/svg+xml", headers=headers)
+async def _figure(draw: Callable[[], str]) -> Response:
+    return await picture(draw, "image/svg+xml", {"content-security-policy": _PICTURE_POLICY})
 
 
 def analyse_summary(project: Project, name: str | None) -> dict[str, Any]:

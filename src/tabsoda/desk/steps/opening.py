@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tabsoda.desk.columns import column_details, survey_summary
@@ -20,10 +19,11 @@ from tabsoda.desk.describing import (
     undo,
     write_description,
 )
+from tabsoda.desk.pictures import picture
 from tabsoda.desk.project import Project
 from tabsoda.desk.receiving import take_file
 from tabsoda.desk.uploads import receive
-from tabsoda.errors import InputError, TabSODAError
+from tabsoda.errors import InputError
 from tabsoda.report.state_map import state_map
 from tabsoda.review.answers import answer, change
 
@@ -43,12 +43,8 @@ def routes(project: Project) -> list[BaseRoute]:
             lambda: column_details(described(project), name, project.suppress_below)
         )
 
-    async def picture(request: Request) -> Response:
-        try:
-            image = await run_in_threadpool(_picture, project)
-        except TabSODAError as error:
-            return PlainTextResponse(str(error), status_code=422)
-        return Response(image, media_type="image/png")
+    async def cell_map(request: Request) -> Response:
+        return await picture(lambda: _picture(project), "image/png")
 
     async def by_path(request: Request) -> Response:
         return await change(request, lambda body: _open(project, body))
@@ -68,7 +64,7 @@ def routes(project: Project) -> list[BaseRoute]:
     return [
         Route("/api/open", summary),
         Route("/api/open/column", column),
-        Route("/api/open/map.png", picture),
+        Route("/api/open/map.png", cell_map),
         Route("/api/open", by_path, methods=["POST"]),
         Route("/api/open/upload", upload, methods=["POST"]),
         Route("/api/open/correct", settings, methods=["POST"]),

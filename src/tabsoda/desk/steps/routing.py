@@ -10,9 +10,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from tabsoda._internal.files import file_hash, write_text
+from tabsoda.desk.pictures import picture
 from tabsoda.desk.project import Project
 from tabsoda.desk.receiving import keep_rules
 from tabsoda.desk.reviewing import ReviewPage
+from tabsoda.desk.routed_cells import routed_map, routed_summary
 from tabsoda.desk.steps.commands import call, commands, shell_line
 from tabsoda.errors import InputError
 from tabsoda.review.answers import answer, change
@@ -49,8 +51,12 @@ def routes(project: Project) -> list[BaseRoute]:
     async def reviewer(request: Request) -> Response:
         return await change(request, lambda body: _set_reviewer(project, body))
 
+    async def cell_map(request: Request) -> Response:
+        return await picture(lambda: routed_map(project), "image/png")
+
     return [
         Route("/api/routing", summary),
+        Route("/api/routing/map.png", cell_map),
         Route("/api/routing/mine", start_mining, methods=["POST"]),
         Route("/api/routing/edits", start_edits, methods=["POST"]),
         Route("/api/routing/approve", approve, methods=["POST"]),
@@ -68,6 +74,7 @@ def routing_summary(project: Project) -> dict[str, Any]:
         "form": content["description"]["form"] is not None,
         "rules": None,
         "edits": None,
+        "cells": None,
         "commands": _commands(project),
     }
     if project.rules.is_file():
@@ -75,6 +82,8 @@ def routing_summary(project: Project) -> dict[str, Any]:
         counts = Counter(rule.status.value for rule in rules)
         states = {name: counts[name] for name in ("approved", "rejected", "proposed")}
         shown["rules"] = {"all": len(rules), "targets": len(rules.targets), **states}
+        if project.data is not None and project.description.is_file():
+            shown["cells"] = routed_summary(project)
     if project.description.is_file():
         edits = load_description(project.description).edits
         approved = sum(edit.approved for edit in edits)
@@ -175,6 +184,8 @@ def _commands(project: Project) -> dict[str, Any]:
         shell_line("mv", _EDITED, "survey.toml"),
         shell_line("tabsoda", "review", "rules.toml", *read, *name),
     ]
+    if project.rules.is_file() and any(r.read_by_nobody for r in RuleSet.from_toml(project.rules)):
+        shell.append(shell_line("tabsoda", "review", "rules.toml", "--accept-all", *name))
     python = [
         "import tabsoda",
         "survey = " + call("tabsoda.read_survey", data, "survey.toml", **options),
