@@ -8,7 +8,7 @@ import pytest
 from desk_project import Desk, wait_for_state
 
 from tabsoda import load_result
-from tabsoda.desk.run_comparison import compare_answers, compare_settings
+from tabsoda.desk.run_comparison import compare_answers, compare_settings, expected_largest
 from tabsoda.desk.steps.looking import compare_runs, look_at, look_summary, report_command
 from tabsoda.errors import InputError
 from tabsoda.report.variables import describe_variables
@@ -84,10 +84,27 @@ def test_differences_between_runs_are_those_of_the_completed_tables(finished):
     level = int(rows["MARITAL"]["level"].split()[0])
     shares = [np.mean([(t["MARITAL"] == level).mean() for t in side]) for side in tables]
     assert [rows["MARITAL"]["first"], rows["MARITAL"]["second"]] == pytest.approx(shares)
+    levels = first.table.columns[first.table.names.index("MARITAL")].levels
+    drawn = [[[(t["MARITAL"] == one).mean() for one in levels] for t in side] for side in tables]
+    noises = np.sqrt(sum(np.var(side, axis=0, ddof=1) / len(side) for side in drawn))
+    assert rows["MARITAL"]["noise"] == pytest.approx(expected_largest(noises))
     sizes = [row["size"] for row in compare_answers(first, second)["questions"]]
     assert sizes == sorted(sizes, reverse=True)
     # A run does not differ from itself.
     assert {row["size"] for row in compare_answers(first, first)["questions"]} == {0.0}
+
+
+def test_the_noise_of_shares_is_that_of_the_largest_difference():
+    """Two runs that differ in random numbers only: size and noise are alike on average."""
+    rng = np.random.default_rng(5)
+    for k in (2, 3, 6):
+        share = rng.dirichlet(np.full(k, 4.0))
+        spread = np.sqrt(share * (1 - share) / 400)
+        drawn = rng.multinomial(400, share, size=4000) / 400 - share
+        largest = np.sqrt((np.abs(drawn).max(axis=1) ** 2).mean())
+        assert expected_largest(spread) == pytest.approx(largest, rel=0.08)
+    assert expected_largest(np.array([0.2])) == pytest.approx(0.2, rel=1e-3)
+    assert expected_largest(np.zeros(3)) == 0.0
 
 
 def test_the_report_has_a_policy_of_its_own(serve, finished):

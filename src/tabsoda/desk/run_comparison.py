@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import trapezoid
+from scipy.special import erf
 
 from tabsoda.report.suppression import plain
 from tabsoda.results.imputations import Imputations
@@ -63,8 +65,9 @@ def compare_answers(first: Imputations, second: Imputations, suppress_below: int
         ``questions``: for each question that was imputed, its mean or the share of the answer
         that differs most, in both runs, with the standard deviation between draws; ``size`` is
         the difference in standard deviations of the answers (means) or the largest difference of
-        shares, and ``noise`` what two runs with other random numbers differ by. The most
-        different come first. ``only_first`` and ``only_second`` list other questions.
+        shares, and ``noise`` what two runs with other random numbers differ by; for shares, what
+        the largest of their differences is then. The most different come first. ``only_first``
+        and ``only_second`` list other questions.
     """
     shared = [name for name in first.table.names if name in second.table.names]
     rows = []
@@ -150,8 +153,10 @@ def _compared(one: _Question, other: _Question, suppress_below: int) -> dict[str
         "level": "",
     }
     if not one.column.is_categorical:
-        sides = one.means(), other.means()
+        means = one.means(), other.means()
+        sides = means
         unit = float(one.observed.std()) if one.observed.size > 1 else 0.0
+        noise = float(_noise(*means))
     else:
         shares = one.shares(), other.shares()
         counts = np.bincount(one.observed.astype(np.intp), minlength=one.column.n_levels)
@@ -161,15 +166,52 @@ def _compared(one: _Question, other: _Question, suppress_below: int) -> dict[str
         apart = np.abs(shares[0].mean(axis=0) - shares[1].mean(axis=0))
         place = int(np.where(shown, apart, -1.0).argmax())
         sides, unit = (shares[0][:, place], shares[1][:, place]), 1.0
+        noise = expected_largest(_noise(*shares)[shown])
         row["level"] = one.column.describe_level(one.column.levels[place])
     first, second = (side.mean() for side in sides)
     spreads = [float(side.std(ddof=1)) if side.size > 1 else 0.0 for side in sides]
-    noise = np.sqrt(sum(s**2 / side.size for s, side in zip(spreads, sides, strict=True)))
     return row | {
         "first": float(first),
         "second": float(second),
         "first_spread": spreads[0],
         "second_spread": spreads[1],
         "size": float(abs(first - second) / unit) if unit else 0.0,
-        "noise": float(noise / unit) if unit else 0.0,
+        "noise": noise / unit if unit else 0.0,
     }
+
+
+def _noise(*sides: Array) -> Array:
+    """Return the standard deviation of the difference between two averages over draws."""
+    variances = [side.var(axis=0, ddof=1) / len(side) for side in sides if len(side) > 1]
+    return (
+        np.asarray(np.sqrt(np.sum(variances, axis=0)))
+        if variances
+        else np.zeros(sides[0].shape[1:])
+    )
+
+
+def expected_largest(spreads: Array) -> float:
+    """Return the root mean square of the largest of several random differences.
+
+    The differences of shares add up to zero, so that the one with the smallest spread follows from
+    the others, which are taken as independent and normal.
+
+    Parameters
+    ----------
+    spreads : ndarray, shape (n_levels,)
+        Their standard deviations.
+
+    Examples
+    --------
+    >>> round(expected_largest(np.array([0.1, 0.1])), 4)
+    0.1
+    >>> round(expected_largest(np.full(6, 0.1)), 4)
+    0.1665
+    """
+    free = np.sort(spreads)[1:] if spreads.size > 1 else spreads
+    free = free[free > 0]
+    if not free.size:
+        return 0.0
+    t = np.linspace(0.0, 8.0 * free.max(), 2001)
+    below = erf(t[:, None] / (free * np.sqrt(2.0))).prod(axis=1)
+    return float(np.sqrt(trapezoid(2.0 * t * (1.0 - below), t)))
