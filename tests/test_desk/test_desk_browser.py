@@ -26,10 +26,10 @@ CONTRAST = (HERE / "contrast.js").read_text(encoding="utf-8")
 class Screen:
     """The desk in the browser."""
 
-    def __init__(self, browser, address) -> None:
+    def __init__(self, browser, address, first="#step h2") -> None:
         self.browser = browser
         browser.get(address)
-        self.wait(lambda: self.one("#step h2"))
+        self.wait(lambda: self.one(first))
 
     def wait(self, seen, seconds=30):
         WebDriverWait(self.browser, seconds, 0.05, [Exception]).until(lambda _: seen())
@@ -153,6 +153,46 @@ def test_two_tabs_do_not_fight(screen, empty, survey_file):
     screen.wait(lambda: screen.browser.execute_script(role) == "ignore")
     schema = empty.survey().schema
     assert (schema["AGE"].role, schema["SEX"].kind) == ("ignore", "nominal")
+
+
+def test_quick_changes_of_one_tab_follow_one_another(screen, empty, survey_file):
+    open_survey(empty, empty.version, survey_file)
+    screen.browser.refresh()
+    screen.wait(lambda: screen.one('[data-name="SEX"] select'))
+    screen.browser.execute_script("""
+        for (const name of ["SEX", "AGE", "EDUC"]) {
+          const box = document.querySelector(`[aria-label="Role of ${name}"]`);
+          box.value = "ignore";
+          box.dispatchEvent(new Event("change"));
+        }""")
+    screen.text("#commands", "--set EDUC.role=ignore")
+    assert {empty.survey().schema[name].role for name in ("SEX", "AGE", "EDUC")} == {"ignore"}
+    assert not screen.one("#banner").is_displayed()
+    for _ in range(3):
+        screen.press("u")
+    screen.wait(lambda: empty.content["description"]["settings"] == [])
+    assert not screen.one("#banner").is_displayed()
+
+
+def test_changes_that_wait_are_dropped_if_another_tab_was_faster(screen, empty, survey_file):
+    open_survey(empty, empty.version, survey_file)
+    screen.browser.refresh()
+    screen.wait(lambda: screen.one('[data-name="SEX"] select'))
+    correct(empty, empty.version, ["AGE.role=ignore"])
+    screen.browser.execute_script("""
+        for (const name of ["SEX", "EDUC"]) {
+          const box = document.querySelector(`[aria-label="Role of ${name}"]`);
+          box.value = "ignore";
+          box.dispatchEvent(new Event("change"));
+        }""")
+    screen.text("#banner", "has changed since this page was loaded")
+    # The next change is one of a person who has seen the other tab's.
+    kind = '[aria-label="Kind of SEX"]'
+    screen.wait(lambda: Select(screen.one(kind)).select_by_value("ordinal") is None)
+    screen.wait(lambda: empty.survey().schema["SEX"].kind == "ordinal")
+    assert [one.role for one in empty.survey().schema if one.name in ("SEX", "EDUC")] == (
+        ["question", "question"]
+    )
 
 
 def test_a_wide_file_is_scrolled_not_drawn(screen, empty, tmp_path):

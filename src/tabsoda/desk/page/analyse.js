@@ -54,7 +54,7 @@ async function estimate(steps, body) {
   result.replaceChildren(el("p", { class: "muted", role: "status" }, "Estimating…"));
   let answer;
   try {
-    answer = await context.api.post("analyse/estimate", { ...body, run: found.run });
+    answer = await context.api.ask("analyse/estimate", { ...body, run: found.run });
   } catch (error) {
     if (turn !== asked) return;
     last = null;
@@ -110,7 +110,7 @@ function kept(steps) {
       const place = places.get(one.id);
       place.replaceChildren(el("p", { class: "muted" }, "Estimating…"));
       try {
-        const answer = await context.api.post("analyse/estimate", { request: one.request, run: found.run });
+        const answer = await context.api.ask("analyse/estimate", { request: one.request, run: found.run });
         place.replaceChildren(...resultCard(answer, found.run, context, true));
       } catch (error) {
         place.replaceChildren(el("p", { class: "wrong" }, error.message));

@@ -17,14 +17,17 @@ let asked = 0;
 let keys = {};
 let watchers = [];
 let jobs = "";
+let before = Promise.resolve();
+let refusals = 0;
 
 const context = {
   project: null,
-  // Requests. A change carries the version of the project that the page shows.
+  // Requests. A change carries the version of the project that the page shows; `ask` changes nothing.
   api: {
     get,
-    post: (path, body = {}) => changing(post(path, { version: context.project.version, ...body })),
-    upload: (file, use, progress) => changing(send(file, use, context.project.version, progress)),
+    ask: (path, body) => reported(post(path, { version: context.project.version, ...body })),
+    post: (path, body = {}) => inTurn(() => post(path, { version: context.project.version, ...body })),
+    upload: (file, use, progress) => inTurn(() => send(file, use, context.project.version, progress)),
   },
   // Load the project again and show the current step anew.
   refresh: () => load().then(show),
@@ -54,7 +57,19 @@ async function showCommands(request) {
   $("commands").replaceChildren(...(content ? commandsBlock(content, context) : []));
 }
 
-async function changing(request) {
+// Two quick changes of this tab do not contradict each other: the second one waits for the version
+// that the first one makes. If another tab was faster, none of them is sent.
+function inTurn(request) {
+  const seen = refusals;
+  const turn = before.then(() => {
+    if (seen !== refusals) throw new Refused("Another tab was faster.", 409);
+    return reported(request());
+  });
+  before = turn.catch(() => {});
+  return turn;
+}
+
+async function reported(request) {
   try {
     const answer = await request;
     if (typeof answer.version === "number") {
@@ -65,7 +80,10 @@ async function changing(request) {
     return answer;
   } catch (error) {
     // Another tab was faster: show its change, then say so.
-    if (error instanceof Refused && error.status === 409) await context.refresh();
+    if (error instanceof Refused && error.status === 409) {
+      refusals += 1;
+      await context.refresh();
+    }
     showMessage(error.message);
     throw error;
   }
@@ -78,7 +96,10 @@ function showMessage(text) {
 }
 
 async function load() {
-  context.project = await get("project");
+  let found;
+  // An answer that was overtaken by a change of this tab would make the next change fail.
+  do found = await get("project"); while (context.project && found.version < context.project.version);
+  context.project = found;
   const { name, data, folder, jobs: list } = context.project;
   $("project-name").textContent = name;
   $("source").textContent = data ? `${data.name} · ${folder}` : folder;
@@ -92,8 +113,10 @@ async function show() {
   const step = STEPS.find(([id]) => id === window.location.hash.slice(1)) || STEPS[0];
   const moved = step[0] !== current;
   current = step[0];
-  if (moved) showMessage("");
-  keys = {};
+  if (moved) {
+    showMessage("");
+    keys = {};
+  }
   watchers = [];
   for (const link of $("tabs").querySelectorAll("a")) {
     if (link.dataset.step === current) link.setAttribute("aria-current", "page");
@@ -105,7 +128,7 @@ async function show() {
   }, 300);
   try {
     const module = await import(`./${current}.js`);
-    await module.show(root, context);
+    await module.show(root, contextOf(step[0]));
   } catch (error) {
     root.append(el("p", { class: "wrong", role: "alert" }, error.message));
   }
@@ -118,6 +141,14 @@ async function show() {
     window.scrollTo(0, 0);
     $("step").focus({ preventScroll: true });
   }
+}
+
+// Without what a slow step would set after another one was chosen.
+function contextOf(step) {
+  const own = (set) => (value) => { if (step === current) set(value); };
+  return Object.assign(Object.create(context), {
+    keys: own(context.keys), commands: own(context.commands), onJobs: own(context.onJobs),
+  });
 }
 
 async function act(action, id) {

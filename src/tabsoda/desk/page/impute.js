@@ -1,6 +1,7 @@
 // Step: Impute. What would be imputed, the choices of a run, and runs as jobs.
 
 import { el, number } from "../shared/dom.js";
+import { scroller } from "./controls.js";
 import { duration, jobList } from "./jobs.js";
 
 const QUALITIES = {
@@ -31,7 +32,7 @@ export async function show(root, context) {
 }
 
 function refreshCommands(choice, context) {
-  context.commands(context.api.post("impute/commands", { choice }));
+  context.commands(context.api.ask("impute/commands", { choice }));
 }
 
 function form(content, choice, outcome, context) {
@@ -98,7 +99,7 @@ async function showPlan(choice, outcome, context, button) {
   button.disabled = true;
   outcome.replaceChildren(el("p", { class: "muted" }, "Counting …"));
   try {
-    const plan = await context.api.post("impute/plan", { choice });
+    const plan = await context.api.ask("impute/plan", { choice });
     outcome.replaceChildren(planned(plan));
   } catch { outcome.replaceChildren(); }
   button.disabled = false;
@@ -112,17 +113,17 @@ function planned(plan) {
       + (plan.left_missing ? `; ${number(plan.left_missing)} stay missing because nobody answered` : "")
       + `. About ${duration(plan.seconds)} and ${(plan.memory_bytes / 1e9).toFixed(1)} GB of memory.`),
     el("details", {}, el("summary", {}, `${number(rows.length)} questions`),
-      el("div", { class: "scroll tall" }, el("table", {},
+      scroller("What would be imputed", el("table", {},
         el("tr", {}, ["Question", "Kind", "Answered", "Skipped", "To impute", "Unresolved"].map((text) => el("th", { scope: "col" }, text))),
         rows.slice(0, 2000).map(([name, one]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, one.kind),
-          ["answered", "skipped", "to_impute", "unresolved"].map((key) => el("td", { class: "number" }, number(one[key])))))))));
+          ["answered", "skipped", "to_impute", "unresolved"].map((key) => el("td", { class: "number" }, number(one[key])))))), "tall")));
 }
 
 function runs(context) {
   const finished = context.project.runs.filter((run) => run.finished);
   if (!finished.length) return "";
   return el("section", { class: "card", "aria-label": "Finished runs" }, el("h3", {}, "Finished runs"),
-    el("div", { class: "scroll" }, el("table", { id: "runs" },
+    scroller("Finished runs", el("table", { id: "runs" },
       el("tr", {}, ["Name", "Quality", "Draws", "Seed", "Report"].map((text) => el("th", { scope: "col" }, text))),
       finished.map((run) => el("tr", {}, el("th", { scope: "row" }, run.name), el("td", {}, run.quality || "–"),
         el("td", { class: "number" }, number(run.draws)), el("td", { class: "number" }, String(run.seed)),
