@@ -1,6 +1,7 @@
 // One column: its answers, codes and order, and what was guessed about it.
 
 import { el, number } from "../shared/dom.js";
+import { scroller } from "./controls.js";
 import { KINDS, ROLES, select } from "./grid.js";
 
 const REASONS = ["answer", "skip", "refused", "dont_know", "blank", "other"];
@@ -45,7 +46,7 @@ export async function openColumn(name, context) {
       if (button && !button.disabled) button.focus();
     };
     const ordered = draft.kind === "ordinal";
-    return el("div", { class: "scroll" }, el("table", { class: "levels" },
+    return scroller("Answers", el("table", { class: "levels" },
       el("caption", {}, ordered ? "Answers, from one end to the other" : "Answers"),
       el("tr", {}, ["Code", "Label", "Count", "Meaning", ordered && "Order"].filter(Boolean).map((text) => el("th", { scope: "col" }, text))),
       draft.levels.map((level, place) => el("tr", {},
@@ -57,7 +58,7 @@ export async function openColumn(name, context) {
   }
 
   function numbers(values) {
-    return el("div", { class: "scroll" }, el("table", {}, el("caption", {}, "Answers"),
+    return scroller("Answers", el("table", {}, el("caption", {}, "Answers"),
       el("tr", {}, Object.keys(values).map((key) => el("th", { scope: "col" }, key))),
       el("tr", {}, Object.values(values).map((value) => el("td", { class: "number" }, number(value))))));
   }

@@ -11,14 +11,15 @@ function block(title, lines, context) {
   } }, "Copy");
   return el("div", { class: "block" },
     el("div", { class: "block-head" }, el("h4", {}, title), copy),
-    el("pre", { tabindex: "0", role: "group", "aria-label": title }, text.split("\n").flatMap(broken)));
+    el("pre", { tabindex: "0", role: "group", "aria-label": title }, text.split("\n").map(broken)));
 }
 
-// Broken at spaces only: browsers would also break after the hyphens of an option.
+// Broken at spaces only: browsers would also break after the hyphens of an option. What follows is
+// indented, so that one sees where a command begins.
 function broken(line) {
   const [indent] = line.match(/^ */);
   const words = line.slice(indent.length).split(/(?<= )/).map((word) => el("span", { class: "word" }, word));
-  return [indent, ...words, "\n"];
+  return el("span", { class: "line" }, indent, words);
 }
 
 export function commandsBlock({ shell, python }, context) {

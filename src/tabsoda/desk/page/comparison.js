@@ -1,6 +1,7 @@
 // Observed against imputed answers of a question, as bars or curves with their numbers.
 
 import { el, svg } from "../shared/dom.js";
+import { scroller } from "./controls.js";
 
 const KEYS = ["mean", "sd", "p5", "p25", "p50", "p75", "p95"];
 const HEADS = ["Mean", "SD", "5 %", "25 %", "50 %", "75 %", "95 %"];
@@ -30,7 +31,7 @@ function bars(row) {
 }
 
 function levels(rows, below) {
-  return el("div", { class: "scroll" }, el("table", { class: "levels" },
+  return scroller("Answers", el("table", { class: "levels" },
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Answer"), el("td", { class: "wide" }),
       el("th", { scope: "col", class: "number" }, "Observed"), el("th", { scope: "col", class: "number" }, "Imputed"))),
     el("tbody", {}, rows.map((row) => el("tr", {},
@@ -60,7 +61,7 @@ function numbers(found, below) {
   const row = (name, one) => el("tr", {}, el("th", { scope: "row" }, name),
     KEYS.map((key) => el("td", { class: "number" }, one ? figure(one[key]) : "–")));
   return [found.bands ? levels(found.bands, below) : found.density && curve(found.density),
-    el("div", { class: "scroll" }, el("table", { class: "levels summary" },
+    scroller("Distribution", el("table", { class: "levels summary" },
       el("thead", {}, el("tr", {}, el("td", {}), HEADS.map((text) => el("th", { scope: "col", class: "number" }, text)))),
       el("tbody", {}, row("Observed", found.observed), row("Imputed", found.imputed))))];
 }

@@ -74,12 +74,18 @@ export function saveButton(text, file, kind = "text/plain") {
   } }, `Save ${file}`);
 }
 
+// What can be wider than the page: it is scrolled with the arrow keys.
+export function scroller(name, content, size = "") {
+  return el("div", { class: `scroll ${size}`, tabindex: "0", role: "group", "aria-label": name }, content);
+}
+
 export function table(header, rows, { left = 1, caption = "", name = "", className = "" } = {}) {
   const cell = (tag, text, place, extra = {}) =>
     el(tag, { class: place < left ? null : "number", ...extra }, text);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || name || "Table" },
+  const head = (text, place) => (text ? cell("th", text, place, { scope: "col" }) : el("td"));
+  return scroller(caption || name || "Table",
     el("table", { class: className }, caption && el("caption", {}, caption),
-      el("thead", {}, el("tr", {}, header.map((text, place) => cell("th", text, place, { scope: "col" })))),
+      el("thead", {}, el("tr", {}, header.map(head))),
       el("tbody", {}, rows.map((row) => el("tr", {}, row.map((text, place) =>
         (place === 0 ? cell("th", text, 0, { scope: "row" }) : cell("td", text, place))))))));
 }

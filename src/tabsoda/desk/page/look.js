@@ -1,7 +1,7 @@
 // Step 4, Look: the report, its flags, observed against imputed by group, two runs side by side.
 
 import { el } from "../shared/dom.js";
-import { chosen, columnField, columnText, labelled, runSelect, select, stepJobs, table } from "./controls.js";
+import { chosen, columnField, columnText, labelled, runSelect, scroller, select, stepJobs, table } from "./controls.js";
 import { comparison, count, figure, legend, percentText } from "./comparison.js";
 
 const state = { question: null, by: "", search: "", other: "", every: false, strata: "" };
@@ -93,10 +93,9 @@ function questions(found, context, detail) {
   return el("section", { class: "card", "aria-label": "Observed against imputed" },
     el("h3", {}, "Observed against imputed"),
     el("div", { class: "split" },
-      el("div", { class: "list" }, search, el("div", { class: "scroll tall", tabindex: "0", role: "region",
-        "aria-label": "Imputed questions" }, el("table", { class: "questions" },
+      el("div", { class: "list" }, search, scroller("Imputed questions", el("table", { class: "questions" },
         el("thead", {}, el("tr", {}, ["Question", "Kind", "Imputed", "Distance"].map((text, place) =>
-          el("th", { scope: "col", class: place > 1 ? "number" : null }, text)))), body))),
+          el("th", { scope: "col", class: place > 1 ? "number" : null }, text)))), body), "tall")),
       detail));
 }
 

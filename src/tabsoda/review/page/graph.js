@@ -39,17 +39,17 @@ export function drawGraph(graph, { statusOf, selected, gate, choose }) {
       tabindex: 0,
       role: "button",
       "aria-pressed": gate === node.name ? "true" : "false",
-      "aria-label": `Rules of ${node.name}${node.label ? `, ${node.label}` : ""}`,
       "data-node": node.name,
       onclick: act,
       onkeydown: (event) => {
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); act(); }
       },
     },
+    // The title is the name for a screen reader; the text is cut off.
     svg("title", {}, node.label ? `${node.name}: ${node.label}` : node.name),
     svg("rect", { x: -4, y: -ROW / 2 + 1, width: WIDTH - LABELS + 2, height: ROW - 2, rx: 4 }),
     svg("circle", { cx: 2 + node.depth * 8, cy: 0, r: isGate ? 4 : 2.5 }),
-    svg("text", { x: 11 + node.depth * 8, y: 4 },
+    svg("text", { x: 11 + node.depth * 8, y: 4, "aria-hidden": "true" },
       name, svg("tspan", { class: "text", dx: 6 }, shorten(node.label, Math.max(0, 29 - name.length - 2 * node.depth)))));
   });
   const height = graph.nodes.length * ROW + 2;
