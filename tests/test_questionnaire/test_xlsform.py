@@ -190,6 +190,47 @@ def test_constraints_on_columns_that_are_no_questions_are_listed(tmp_path: Path)
     assert (one.question, one.why) == ("died", "'died' is not described as a question of the data")
 
 
+@pytest.mark.parametrize("mark", ["/", "-", "."])
+def test_questions_of_one_name_in_two_groups_are_kept_apart(tmp_path: Path, mark: str) -> None:
+    survey = [
+        ["type", "name", "relevant", "constraint"],
+        ["select_one yn", "smokes", None, None],
+        ["select_one yn", "drinks", None, None],
+        ["begin group", "tobacco", "${smokes} = 'yes'", None],
+        ["integer", "units", None, ". < 60"],
+        ["select_multiple yn", "when", None, None],
+        ["end group", None, None, None],
+        ["begin group", "alcohol", "${drinks} = 'yes'", None],
+        ["integer", "units", None, ". < 20"],
+        ["select_multiple yn", "when", "${units} > 1", None],
+        ["end group", None, None, None],
+    ]
+    path = write_workbook(tmp_path / "form.xlsx", survey=survey, choices=CHOICES)
+    ways = [*product(("yes", "no"), repeat=2)] * 20
+    answers: dict[str, list[object]] = {"smokes": [], "drinks": []}
+    for n, (smokes, drinks) in enumerate(ways):
+        answers["smokes"].append(smokes)
+        answers["drinks"].append(drinks)
+        for group, asked in (("tobacco", smokes), ("alcohol", drinks)):
+            for name, value in (("units", n % 17 + 1), ("when/yes", n // 2 % 2)):
+                column = answers.setdefault(f"{group}/{name}".replace("/", mark), [])
+                column.append(value if asked == "yes" else None)
+    found = read_survey_with_form(pl.DataFrame(answers), path)
+    assert found.absent == ()
+    units = [f"{group}{mark}units" for group in ("tobacco", "alcohol")]
+    assert [found.survey.schema[name].maximum for name in units] == [59, 19]
+    no = "no 'No' or 'don't know'"
+    assert found.rules.sentences() == (
+        f"{units[0]} is skipped when smokes is {no}",
+        f"tobacco{mark}when{mark}yes is skipped when smokes is {no}",
+        f"{units[1]} is skipped when drinks is {no}",
+        f"alcohol{mark}when{mark}yes is skipped when drinks is {no}",
+    )
+    # Which of the two is meant is not guessed.
+    (one,) = found.untranslated
+    assert (one.question, one.why) == ("alcohol/when", "'units' is not a question of the form")
+
+
 @pytest.mark.parametrize(
     ("written", "answers"),
     [

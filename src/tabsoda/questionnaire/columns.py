@@ -11,7 +11,7 @@ from tabsoda.schema.hints import ColumnHints
 
 # Between groups, questions and options in the column names of ODK, KoboToolbox and SurveyCTO.
 _SEPARATORS = ("/", ".", ":", "-", "_")
-_OF_GROUPS = ("/", ".", ":", "-")
+OF_GROUPS = ("/", ".", ":", "-")
 
 
 @dataclass
@@ -117,7 +117,7 @@ def _hints(question: Question) -> ColumnHints:
 def _own_column(question: Question, names: Sequence[str], taken: set[str]) -> str | None:
     if question.name in names:
         return question.name
-    for separator in _OF_GROUPS:
+    for separator in OF_GROUPS:
         path = separator.join((*question.groups, question.name))
         if path in names:
             return path
@@ -152,4 +152,4 @@ def _option_column(asked: str, code: str, names: Sequence[str]) -> str | None:
 
 
 def _ends_with(name: str, end: str) -> bool:
-    return any(name.endswith(f"{separator}{end}") for separator in _OF_GROUPS)
+    return any(name.endswith(f"{separator}{end}") for separator in OF_GROUPS)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tabsoda.errors import InputError
+from tabsoda.questionnaire.columns import OF_GROUPS
 from tabsoda.questionnaire.expressions import Expression, ExpressionError, parse_xpath
 from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
 from tabsoda.reading.excel import read_sheets
@@ -81,7 +84,7 @@ class _Reader:
                 f"The form '{self._source}' has no questions",
                 expected="rows with a type such as integer or select_one",
             )
-        return Form(self._source, "XLSForm", tuple(questions), tuple(self._untranslated))
+        return Form(self._source, "XLSForm", _apart(questions), tuple(self._untranslated))
 
     def _row(self, row: Row) -> Question | None:
         if row.get("disabled", "").lower() in _YES:
@@ -142,6 +145,19 @@ class _Reader:
         except ExpressionError as error:
             self._untranslated.append(Untranslated(name, part, text, str(error)))
             return None
+
+
+def _apart(questions: Sequence[Question]) -> tuple[Question, ...]:
+    """Return questions with the names of their groups where two groups have one of that name."""
+    counts = Counter(question.name for question in questions)
+    found = []
+    for question in questions:
+        path = (*question.groups, question.name)
+        if counts[question.name] > 1 and question.groups:
+            others = tuple(mark.join(path) for mark in OF_GROUPS[1:])
+            question = replace(question, name="/".join(path), groups=(), other_names=others)
+        found.append(question)
+    return tuple(found)
 
 
 def _tidy(row: Row) -> dict[str, str]:
