@@ -13,7 +13,6 @@ from impute_runs import (
     impute_arguments,
     refused,
     start,
-    write_survey,
 )
 
 from tabsoda import RuleSet, TabSODAImputer, mine_rules, read_survey
@@ -24,11 +23,6 @@ from tabsoda.engine.settings import EngineSettings
 from tabsoda.engines import settings_for
 from tabsoda.errors import InputError
 from tabsoda.paper.settings import PaperSettings
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory):
-    return write_survey(tmp_path_factory.mktemp("survey"))
 
 
 @pytest.fixture(scope="module")

@@ -17,16 +17,10 @@ from impute_runs import (
     refused,
     start,
     wait_for,
-    write_survey,
 )
 
 from tabsoda import TabSODAImputer
 from tabsoda.cli.main import main
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory):
-    return write_survey(tmp_path_factory.mktemp("survey"))
 
 
 def test_an_interrupted_run_resumes_after_the_training_of_the_network(survey, tmp_path):

@@ -13,7 +13,6 @@ from impute_runs import (
     impute,
     impute_arguments,
     refused,
-    write_survey,
 )
 
 from tabsoda import TabSODAImputer
@@ -23,11 +22,6 @@ from tabsoda.engine.draws import Drawer
 from tabsoda.engine.engine import DefaultEngine
 from tabsoda.engine.ensemble import Ensemble
 from tabsoda.results import Imputations
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory):
-    return write_survey(tmp_path_factory.mktemp("survey"))
 
 
 @pytest.fixture(scope="module")

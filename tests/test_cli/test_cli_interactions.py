@@ -4,7 +4,7 @@ import json
 
 import polars as pl
 import pytest
-from impute_runs import impute, impute_arguments, refused, write_survey
+from impute_runs import impute, impute_arguments, refused
 
 from tabsoda import TabSODAImputer, load_result
 from tabsoda.cli.main import main
@@ -12,11 +12,6 @@ from tabsoda.cli.torchrun import fit_together
 from tabsoda.errors import InputError
 from tabsoda.schema import ColumnKind
 from tabsoda.schema.files import load_schema
-
-
-@pytest.fixture(scope="module")
-def survey(tmp_path_factory):
-    return write_survey(tmp_path_factory.mktemp("interactions"))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output, show
-from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.outputs import check_description, write_together
 from tabsoda.cli.rule_text import paragraph
 from tabsoda.cli.shared_options import CodebookFile, DataFile, DescriptionFile, Unlisted
 
@@ -49,16 +49,12 @@ def edits(
     force
         Overwrite the output if it exists.
     """
-    if output_file is not None:
-        inputs = [path for path in (data, survey, codebook) if path is not None]
-        check_outputs([output_file], inputs, force=force)
+    check_description(output_file, (data, survey, codebook), force=force)
 
     from tabsoda.edits.proposals import propose_edits
     from tabsoda.reading import read_survey
-    from tabsoda.schema.files import description_form, save_schema
+    from tabsoda.schema.files import save_schema
 
-    if output_file is not None:
-        description_form(output_file)
     source = read_survey(data, survey, codebook=codebook, unlisted=unlisted)
     proposals = propose_edits(source.schema, source.table)
     if output_file is not None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tabsoda.cli.console import emit_json, output
-from tabsoda.cli.outputs import check_outputs, write_together
+from tabsoda.cli.outputs import check_description, write_together
 from tabsoda.cli.rule_text import one_line, short_name, without_name
 from tabsoda.cli.shared_options import AsJson, DataFile, DescriptionFile, Unlisted
 from tabsoda.event_texts import to_dicts_with_text
@@ -53,17 +53,13 @@ def inspect(
     force
         Overwrite the output if it exists.
     """
-    if output_file is not None:
-        inputs = [path for path in (data, survey, codebook) if path is not None]
-        check_outputs([output_file], inputs, force=force)
+    check_description(output_file, (data, survey, codebook), force=force)
 
     from tabsoda.edits.blocks import find_blocks
     from tabsoda.reading import read_survey
     from tabsoda.reading.inspection import summarize
-    from tabsoda.schema.files import description_form, save_schema
+    from tabsoda.schema.files import save_schema
 
-    if output_file is not None:
-        description_form(output_file)
     description = _description(survey, settings)
     source = read_survey(data, description, codebook=codebook, unlisted=unlisted)
     blocks = [block.to_dict() for block in find_blocks(source.schema)]

@@ -42,6 +42,16 @@ def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path], *, force: boo
             )
 
 
+def check_description(output: Path | None, inputs: Iterable[Path | None], *, force: bool) -> None:
+    """Raise unless the description of a survey can be written in the format of its file name."""
+    if output is not None:
+        check_outputs([output], [path for path in inputs if path is not None], force=force)
+        # Needs pydantic, which is slow to import.
+        from tabsoda.schema.files import description_form
+
+        description_form(output)
+
+
 def write_together(writers: Mapping[Path, Writer]) -> None:
     """Write every output to a temporary file and move all into place when all are complete."""
     with ExitStack() as moves:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tabsoda._internal.files import existing_parent, file_hash
 from tabsoda._internal.write_errors import writing_to
 from tabsoda.engine.interactions import term_texts
-from tabsoda.results.run_record import RunRecord
+from tabsoda.results.manifest import RunRecord
 
 if TYPE_CHECKING:
     from tabsoda.imputer import TabSODAImputer

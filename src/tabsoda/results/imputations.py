@@ -15,8 +15,8 @@ from tabsoda.errors import InputError
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.results.integer_types import fit_integer_types
+from tabsoda.results.manifest import RunRecord
 from tabsoda.results.restore import restore
-from tabsoda.results.run_record import RunRecord
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.column import ColumnRole
 from tabsoda.survey import Survey

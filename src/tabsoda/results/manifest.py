@@ -1,22 +1,60 @@
-"""The manifest of a result: versions, options, counts, hashes and every decision taken."""
+"""The manifest of a result: the run that made it, versions, counts, hashes and all decisions."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tabsoda._version import __version__
 from tabsoda.event_texts import to_dicts_with_text
-from tabsoda.results.record import RECORD_FORMAT
-from tabsoda.results.run_record import RunRecord
+from tabsoda.survey import InputFile
 
 if TYPE_CHECKING:
+    from tabsoda.imputer import TabSODAImputer
     from tabsoda.results.imputations import Imputations
-    from tabsoda.survey import InputFile
 
+# Increased when earlier versions can no longer read a record.
+RECORD_FORMAT = 1
 _LIBRARIES = ("numpy", "polars", "scikit-learn", "scipy", "torch")
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """The run that made a result.
+
+    Attributes
+    ----------
+    options : dict
+        Parameters of the imputer, the number of draws and how the file was read.
+    files : dict of str to InputFile
+        The files that were read, with their hashes.
+    seconds : float
+        Time taken by fitting and imputing.
+    skipped_by_rules : int or None
+        Cells that only rules mark as skips, not a code or a mask; None if unknown.
+    imputer : TabSODAImputer or None
+        The fitted imputer, saved with the result; None for a result read from a folder.
+    """
+
+    options: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, InputFile] = field(default_factory=dict)
+    seconds: float = 0.0
+    skipped_by_rules: int | None = None
+    imputer: TabSODAImputer | None = None
+
+    @classmethod
+    def from_manifest(cls, manifest: dict[str, Any]) -> RunRecord:
+        """Return the record stored in the manifest of a saved result."""
+        files = {
+            name: InputFile(Path(one["file"]), one["sha256"])
+            for name, one in manifest.get("inputs", {}).items()
+        }
+        by_rules = manifest.get("counts", {}).get("skipped_by_rules")
+        return cls(manifest["options"], files, manifest["seconds"], by_rules)
 
 
 def result_manifest(result: Imputations, outputs: dict[str, str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tabsoda.edits.record import EditRecord
 from tabsoda.events import EventLog
 from tabsoda.imputed_cells import ImputedCells
 from tabsoda.results.imputations import Imputations
-from tabsoda.results.run_record import RunRecord
+from tabsoda.results.manifest import RECORD_FORMAT, RunRecord
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import load_schema, save_schema
 from tabsoda.states.cell_states import REASONS, CellStates
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-# Increased when earlier versions can no longer read a record.
-RECORD_FORMAT = 1
 # 0 stands for an answer, as in CellStates.reasons.
 _REASON_NAMES = ("answered", *(reason.value for reason in REASONS))
 

@@ -10,8 +10,8 @@ from tabsoda._internal.files import file_hash
 from tabsoda._internal.free_memory import available_memory
 from tabsoda.errors import InputError
 from tabsoda.results.imputations import Imputations
-from tabsoda.results.record import RECORD_FORMAT, read_record
-from tabsoda.results.run_record import RunRecord
+from tabsoda.results.manifest import RECORD_FORMAT, RunRecord
+from tabsoda.results.record import read_record
 
 MANIFEST = "manifest.json"
 RECORD = "record"

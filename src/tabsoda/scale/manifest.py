@@ -10,8 +10,7 @@ from tabsoda._internal.files import write_json
 from tabsoda.edits.record import EditRecord
 from tabsoda.event_texts import FIRST_OF_SHARDS, to_dicts_with_text
 from tabsoda.events import Event, EventLog
-from tabsoda.results.manifest import rounds_without_losses, run_manifest
-from tabsoda.results.record import RECORD_FORMAT
+from tabsoda.results.manifest import RECORD_FORMAT, rounds_without_losses, run_manifest
 from tabsoda.results.result_folder import SHARDS_FORMAT
 from tabsoda.routing.record import RoutingRecord
 from tabsoda.schema.files import save_schema
