@@ -86,6 +86,6 @@ class DeviceError(InputError):
 
 
 class RulesNotApprovedError(InputError):
-    """Rules would be used that nobody has approved or rejected."""
+    """Rules that nobody has approved or rejected would be used."""
 
     exit_code = 3

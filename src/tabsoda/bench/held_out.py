@@ -106,7 +106,7 @@ def hide_answers(
         As in :func:`~tabsoda.bench.gates.seen_table`: with "unresolved", the questions that depend
         on a hidden gate are missing too, so that they do not reveal its answer.
     n_questions : int, optional
-        Columns behind so many are predictors only: nothing in them is hidden.
+        Columns after this many are only predictors: nothing in them is hidden.
 
     Examples
     --------

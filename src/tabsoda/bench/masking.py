@@ -199,7 +199,7 @@ def _logits(
 
 
 def _keep_one(mask: BoolArray, answered: BoolArray, luck: FloatArray) -> None:
-    """Unhide one answer of each column with none left: the one nearest to being shown."""
+    """Unhide one answer of each column with none left: the one with the largest random number."""
     emptied = np.flatnonzero(answered.any(axis=0) & ~(answered & ~mask).any(axis=0))
     for position in emptied:
         mask[np.where(answered[:, position], luck[:, position], -1.0).argmax(), position] = False

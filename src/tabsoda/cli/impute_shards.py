@@ -98,7 +98,7 @@ def show_shards(manifest: dict[str, Any], folder: Path) -> None:
     text = (
         f"Imputed: {counts['imputed']:,} missing answers of {counts['rows']:,} respondents, in"
         f" {n_shards:,} shard{'s' * (n_shards != 1)} and {duration_text(manifest['seconds'])}."
-        f" Left alone: {counts['answered']:,} answers and {counts['skipped']:,} skipped cells."
+        f" Unchanged: {counts['answered']:,} answers and {counts['skipped']:,} skipped cells."
     )
     n_draws = manifest["options"]["draws"]
     draws = [["  imputations/", f"{n_draws} draw{'s' * (n_draws != 1)}, one folder per draw"]] * (

@@ -194,7 +194,7 @@ def show_result(result: Imputations, manifest: dict[str, Any], folder: Path) -> 
     lines = [
         paragraph(
             f"Imputed: {counts['imputed']:,} missing answers of {counts['rows']:,} respondents,"
-            f" in {duration_text(manifest['seconds'])}. Left alone: {counts['answered']:,} answers"
+            f" in {duration_text(manifest['seconds'])}. Unchanged: {counts['answered']:,} answers"
             f" and {counts['skipped']:,} skipped cells.",
             width,
         ),

@@ -69,7 +69,7 @@ def _drop_output() -> None:
 
 
 @contextmanager
-def _ending_in_order() -> Iterator[None]:
+def _orderly_end() -> Iterator[None]:
     """On SIGTERM, end as after an error: temporary files are removed and workers stopped."""
     if threading.current_thread() is not threading.main_thread():
         # Only the main thread may handle signals.
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wait_passively()
     _show_whole_help(arguments)
     try:
-        with _ending_in_order():
+        with _orderly_end():
             app(arguments, result_action="return_value", exit_on_error=False)
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -119,10 +119,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except MemoryError as error:
         detail = str(error) or "the system has none left"
-        sys.stderr.write(f"Error: Not enough memory: {detail}. Nothing half-written was left.\n")
+        sys.stderr.write(f"Error: Not enough memory: {detail}. No partial files were left.\n")
         sys.exit(1)
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. Nothing half-written was left behind.\n")
+        sys.stderr.write("Interrupted. No partial files were left.\n")
         sys.exit(130)
 
 

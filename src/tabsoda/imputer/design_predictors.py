@@ -140,7 +140,7 @@ class DesignPredictors:
     weights : dict of str to float
         Mean logarithm by weight column, for rows without a weight.
     strata : dict of str to tuple of str
-        By stratum column, the strata with an indicator of their own.
+        By stratum column, the strata that have an indicator.
     clusters : dict of str to tuple of ClusterMeans
         By cluster column.
     """
@@ -255,7 +255,7 @@ class DesignPredictors:
 
 
 def without_design(survey: Survey, n_questions: int) -> Survey:
-    """Return an extended survey with the questions alone."""
+    """Return an extended survey with only its questions."""
     table = survey.table
     return _replaced(survey, table.select(table.names[:n_questions]))
 

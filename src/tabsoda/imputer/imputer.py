@@ -400,7 +400,7 @@ class TabSODAImputer(SklearnImputer):
         Parameters
         ----------
         survey : Survey
-            As :meth:`prepare` returns it. The predictors are columns behind its questions.
+            As :meth:`prepare` returns it. The predictors are columns after its questions.
         """
         return survey if self.design_ is None else self.design_.extend(survey)
 

@@ -90,7 +90,7 @@ def plan_imputation(imputer: TabSODAImputer, survey: Survey, m: int) -> Imputati
     rules = survey.rules if imputer.gate_policy == "follow" else None
     fillable: NDArray[np.bool_] = survey.states.answered.sum(axis=0) > 0
     if hasattr(imputer, "engine_"):
-        # Behind the questions, the model has predictors of the sampling design.
+        # After the questions, the model has predictors of the sampling design.
         fillable = imputer.engine_.fillable[: survey.table.shape[1]]
     return ImputationPlan(
         survey, _cost(imputer, survey, m, follows=rules is not None), fillable, rules

@@ -61,7 +61,7 @@ class SamplerForm(NamedTuple):
 
 
 class StepTable(NamedTuple):
-    """Noise levels and keys of all steps; a refresh cycle is a step of its own.
+    """Noise levels and keys of all steps; a refresh cycle counts as a step.
 
     Attributes
     ----------

@@ -143,7 +143,7 @@ class TrainingSettings(SettingGroup):
     calibration_noise: float = setting(0.02, "noise level of the low-noise terms", above=0)
     low_noise_pass: bool = setting(
         True,
-        "decoding terms from a pass of their own at calibration_noise, or from the same",
+        "decoding terms from a separate pass at calibration_noise, or from the same pass",
     )
     pseudo_missing: tuple[float, ...] = setting(
         (0.0, 0.0, 0.25, 0.5, 0.75),
@@ -183,7 +183,7 @@ class SamplerSettings(SettingGroup):
         "into the table as it is (DiffPuter)",
         choices=("interval", "mode", "none"),
     )
-    fresh_noise: bool = setting(True, "the chains of every EM round have noise of their own")
+    fresh_noise: bool = setting(True, "the chains of every EM round have new noise")
     block_rows: int = setting(4096, "rows sampled at a time; changes memory, not results", low=1)
 
 

@@ -53,7 +53,7 @@ def overimpute(
     most_rows : int
     suppress_below : int
     n_questions : int, optional
-        Columns behind so many are predictors only.
+        Columns after this many are only predictors.
 
     Returns
     -------

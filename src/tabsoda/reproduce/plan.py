@@ -1,4 +1,4 @@
-"""The study behind the paper's tables: its methods with their settings, whole or cut down."""
+"""The study behind the paper's tables: its methods with their settings, in full or reduced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's tables from this run, each number beside the printed one."""
+"""The paper's tables from this run, each number next to the printed one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METRICS = (
     "rmse",
 )
 _HEADINGS = {**HEADINGS, "rmse_raw": "Raw RMSE", "rmse": "Std. RMSE"}
-# The paper's RMSE is of raw values, whatever its text says.
+# The paper's RMSE is of raw values, although its text says otherwise.
 _PRINTED_AS = {"rmse_raw": "rmse", "rmse": None}
 _RUN, _PAPER = "this run", "paper"
 _SCREENS = {"paper": "this run, paper's screen", "purity": "this run, default screen"}
@@ -146,13 +146,13 @@ def _note(source: Source, series: Sequence[Series]) -> str:
             f"{source.rows:,}. "
         )
     return note + (
-        "The paper calls its RMSE standardised, but prints 13 to 72: it stands under the RMSE of "
+        "The paper calls its RMSE standardised, but prints 13 to 72: it is listed as the RMSE of "
         "raw values."
     )
 
 
 def settings_table(source: Source, survey: Survey, study: Study, notes: Sequence[str]) -> Table:
-    """Build the table of what was run, beside what the paper reports."""
+    """Build the table of what was run, next to what the paper reports."""
     n_rows = survey.table.shape[0]
     kinds = Counter(column.kind for column in survey.table.columns)
     lines = {

@@ -147,7 +147,7 @@ class Imputations:
         from tabsoda.results.stacking import without_codes
 
         numbers = range(1, len(self) + 1)
-        return [analysis(self._as_put_in(without_codes(self, number))) for number in numbers]
+        return [analysis(self._in_input_form(without_codes(self, number))) for number in numbers]
 
     def pool(
         self,
@@ -347,9 +347,9 @@ class Imputations:
 
     def _restored(self, values: Values) -> Any:
         skipped = self._newly_skipped(values)
-        return self._as_put_in(restore(values, self.table, self.survey, skipped))
+        return self._in_input_form(restore(values, self.table, self.survey, skipped))
 
-    def _as_put_in(self, table: Any) -> Any:
+    def _in_input_form(self, table: Any) -> Any:
         if self.original is None:
             return table
         if isinstance(self.original, np.ndarray):

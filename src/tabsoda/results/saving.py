@@ -88,7 +88,7 @@ def write_result(result: Imputations, folder: Path) -> dict[str, Any]:
         with writing_to(folder):
             written = result
             if result.original is not None:
-                # Completed tables are written as polars frames, whatever the input was.
+                # Completed tables are written as polars frames, regardless of the input.
                 written = replace(result, original=None, events=EventLog([*result.events]))
             write_tables(written, work)
             if result.run is not None and result.run.imputer is not None:

@@ -35,7 +35,7 @@ class SampledRoutes:
         The route of each missing gate; -1 elsewhere.
     stuck : dict of (int, int) to str
         The first gate of a row, by row and column, of which every answer skips a question that was
-        asked, and a rule that it would break. Of numbers, only those count that somebody gave.
+        asked, and a rule that it would break. Only numbers that some respondent gave count.
     counts : Counter of (rule, kind)
         See :class:`~tabsoda.routing.record.RoutingRecord`.
     """

@@ -46,10 +46,10 @@ def find_imputable(
 ) -> Imputable:
     """Find the cells that no draw and no point estimate could fill without breaking a rule.
 
-    A gate stays missing if every answer skips a question that was asked (of numbers: every answer
-    that somebody gave); so does a refusal of a question that known answers skip. A gate that stays
-    missing changes what later gates can do, so
-    the rows concerned are sampled again until no further cell has to stay missing.
+    A gate stays missing if every answer skips a question that was asked (of a number: every
+    value that some respondent gave); so does a refusal of a question that known answers skip. A
+    gate that stays missing changes what later gates can do, so the rows concerned are sampled again
+    until no further cell has to stay missing.
 
     Parameters
     ----------
