@@ -1,4 +1,4 @@
-"""An interrupted fit resumes after its network; the checkpoint of another fit is not used."""
+"""An interrupted fit resumes after its network."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from tabsoda.coding import fit_checkpoint as checkpoints
 from tabsoda.engine import fit
 from tabsoda.engine.engine import DefaultEngine
 
-OTHER_RUN, UNREADABLE = "network_of_other_run_not_used", "unreadable_network_not_used"
 RESUMED = "training_resumed_after_network"
 
 
@@ -95,32 +94,6 @@ def test_a_finished_training_is_not_repeated(
     # A reordered table is the same run.
     reordered = DefaultEngine.fit(table.rows(np.arange(120)[::-1]), settings, **options)
     assert differing(first, reordered) == set()
-
-
-def test_the_checkpoint_of_another_run_is_not_used(
-    mixed_table, quick_settings, tmp_path, differing
-):
-    table, settings = mixed_table(), quick_settings()
-    DefaultEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
-    options = {"seed": 1, "device": "cpu", "row_weights": np.linspace(1, 2, 120)}
-    anew = DefaultEngine.fit(table, settings, **options, checkpoint=tmp_path)
-    assert OTHER_RUN in kinds(anew)
-    assert RESUMED not in kinds(anew)
-    assert differing(anew, DefaultEngine.fit(table, settings, **options)) == set()
-
-
-def test_half_a_checkpoint_is_not_used(mixed_table, quick_settings, tmp_path, differing):
-    table, settings = mixed_table(), quick_settings()
-    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
-    first = DefaultEngine.fit(table, settings, **options)
-    path = tmp_path / "network.safetensors"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    anew = DefaultEngine.fit(table, settings, **options)
-    assert UNREADABLE in kinds(anew)
-    assert differing(first, anew) == set()
-    # What was written instead is whole.
-    assert RESUMED in kinds(DefaultEngine.fit(table, settings, **options))
 
 
 def test_a_failed_write_leaves_the_checkpoint_of_before(

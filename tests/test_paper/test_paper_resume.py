@@ -1,4 +1,4 @@
-"""An interrupted run resumes where it stopped; the checkpoint of another run is not used."""
+"""An interrupted run resumes where it stopped."""
 
 import json
 
@@ -83,29 +83,6 @@ def test_a_reordered_table_is_the_same_run(mixed_table, tiny_settings, tmp_path,
     )
     assert seen == []
     assert differing(first, again) == set()
-
-
-def test_a_checkpoint_of_another_run_is_not_used(mixed_table, tiny_settings, tmp_path, differing):
-    table, settings = mixed_table(), tiny_settings("small")
-    PaperEngine.fit(table, settings, seed=1, device="cpu", checkpoint=tmp_path)
-    options = {"seed": 1, "device": "cpu", "row_weights": np.linspace(1, 2, 120)}
-    anew = PaperEngine.fit(table, settings, **options, checkpoint=tmp_path)
-    kinds = [event.kind for event in anew.events]
-    assert "round_of_other_run_not_used" in kinds
-    assert "training_resumed_after_round" not in kinds
-    assert differing(anew, PaperEngine.fit(table, settings, **options)) == set()
-
-
-def test_half_a_checkpoint_is_not_used(mixed_table, tiny_settings, tmp_path, differing):
-    table, settings = mixed_table(), tiny_settings("small")
-    options = {"seed": 1, "device": "cpu", "checkpoint": tmp_path}
-    first = PaperEngine.fit(table, settings, **options)
-    path = tmp_path / "round.safetensors"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    anew = PaperEngine.fit(table, settings, **options)
-    assert "unreadable_round_not_used" in [event.kind for event in anew.events]
-    assert differing(first, anew) == set()
 
 
 def test_a_failed_write_leaves_the_last_round_whole(
