@@ -63,6 +63,39 @@ def test_qualtrics_headers(tmp_path: Path) -> None:
     assert survey.schema["Q1"].label == "Do you smoke?"
 
 
+@pytest.mark.parametrize(
+    ("identifiers", "names"),
+    [
+        # Early exports of the present interface have Python's quotes, and a comma at the end.
+        ("{'ImportId': 'startDate'},{'ImportId': 'QID1'},\n", "StartDate,Q1,"),
+        ('"{""ImportId"": ""startDate""}","{""ImportId"": ""QID1""}",""\n', "StartDate,Q1,"),
+        # Older exports have no identifiers.
+        ("", "V1,Q1,"),
+    ],
+)
+def test_older_qualtrics_headers(tmp_path: Path, identifiers: str, names: str) -> None:
+    path = tmp_path / "q.csv"
+    text = f"{names}\nResponseID,Do you smoke?,\n{identifiers}R_1,1,\nR_2,2,\nR_3,1,\n"
+    path.write_text(text, encoding="utf-8-sig")
+    survey = read_survey(path)
+    assert survey.frame["Q1"].to_list() == [1, 2, 1]
+    assert survey.schema["Q1"].label == "Do you smoke?"
+    (event,) = [event for event in survey.events if event.kind == "header_rows_read"]
+    assert event.counts == {"program": "Qualtrics", "rows": 2 + bool(identifiers)}
+
+
+def test_survey_monkey_headers_of_several_options_alone(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(
+        "Respondent ID,Which of these?,,\n,Beer,Wine,None of these\n"
+        "11,Beer,,\n12,,Wine,\n13,,,None of these\n",
+        encoding="utf-8",
+    )
+    survey = read_survey(path)
+    assert survey.frame.columns[1:3] == ["Which of these? - Beer", "Which of these? - Wine"]
+    assert survey.frame.height == 3
+
+
 def test_survey_monkey_headers(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(
@@ -80,4 +113,6 @@ def test_survey_monkey_headers(tmp_path: Path) -> None:
 def test_a_plain_file_keeps_its_first_rows(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text('respondent_id,q\n1,"{""a"":1}"\n2,x\n', encoding="utf-8")
+    assert read_survey(path).frame.height == 2
+    path.write_text("respondent_id,q\n,5\n2,6\n", encoding="utf-8")
     assert read_survey(path).frame.height == 2

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from tabsoda.events import EventLog
 from tabsoda.schema.hints import ColumnHints
 
 Cells = Sequence[str | None]
-_QUALTRICS = '{"ImportId":'
+# Qualtrics has written these with either kind of quotes.
+_QUALTRICS = re.compile(r"""\{\s*["']ImportId["']\s*:""")
 # The first column of a SurveyMonkey export, and what its second row says of plain questions.
 _SURVEY_MONKEY = frozenset({"respondentid", "respondent id", "respondent_id"})
 _PLAIN_ANSWERS = frozenset({"response", "open-ended response", "reponse ouverte"})
@@ -19,7 +21,8 @@ def more_header_rows(
 ) -> tuple[list[str], dict[str, ColumnHints], int]:
     """Recognise further header rows of an export.
 
-    Qualtrics writes the text of each question below its name, then an identifier as JSON.
+    Qualtrics writes the text of each question below its name, then an identifier as JSON. Its older
+    exports have no identifiers; they call the first column V1 and its text ResponseID.
     SurveyMonkey writes the option of each column below the question, which it names only once.
 
     Parameters
@@ -46,16 +49,32 @@ def more_header_rows(
     >>> names, hints["Q1"].label, n
     (['StartDate', 'Q1'], 'Do you smoke?', 2)
     """
-    if len(rows) > 1 and all(cell and cell.startswith(_QUALTRICS) for cell in rows[1]):
-        events.add("header_rows_read", program="Qualtrics", rows=3)
+    n_qualtrics = _qualtrics_rows(names, rows)
+    if n_qualtrics:
+        events.add("header_rows_read", program="Qualtrics", rows=1 + n_qualtrics)
         texts = {name: _tidy(text) for name, text in zip(names, rows[0], strict=True)}
-        return list(names), {name: ColumnHints(label=text) for name, text in texts.items()}, 2
+        hints = {name: ColumnHints(label=text) for name, text in texts.items()}
+        return list(names), hints, n_qualtrics
     if rows and names and names[0].strip().lower() in _SURVEY_MONKEY and not rows[0][0]:
         plain = [_tidy(cell).lower() in _PLAIN_ANSWERS for cell in rows[0]]
-        if any(plain):
+        # Columns of further options have no name.
+        if any(plain) or any(
+            not name.strip() and cell for name, cell in zip(names, rows[0], strict=True)
+        ):
             events.add("header_rows_read", program="SurveyMonkey", rows=2)
             return _joined(names, rows[0], plain), {}, 1
     return list(names), {}, 0
+
+
+def _qualtrics_rows(names: Sequence[str], rows: Sequence[Cells]) -> int:
+    """Return how many header rows follow the names in an export of Qualtrics; 0 in other files."""
+    if len(rows) > 1:
+        # A comma at the end of each line makes a column without an identifier.
+        written = [cell for cell in rows[1] if cell]
+        if written and all(_QUALTRICS.match(cell) for cell in written):
+            return 2
+    is_old = rows and names[:1] == ["V1"] and (rows[0][0] or "").lower() == "responseid"
+    return 1 if is_old else 0
 
 
 def _joined(names: Sequence[str], options: Cells, plain: Sequence[bool]) -> list[str]:
