@@ -82,6 +82,30 @@ def test_looking_by_clicks(results, finished):
     results.browser.switch_to.window(home)
 
 
+def test_a_late_answer_does_not_replace_a_question_that_was_chosen_later(results):
+    results.step("look")
+    choose_run(results, "first", "#commands", "runs/first")
+    results.wait(lambda: len(results.all(".questions tbody button")) > 1)
+    results.browser.execute_script("""
+        const plain = window.fetch;
+        let first = true;
+        window.fetch = async (address, options) => {
+          const response = await plain(address, options);
+          if (String(address).includes("look/question") && first) {
+            first = false;
+            await new Promise((go) => { window.letGo = go; });
+          }
+          return response;
+        };""")
+    earlier, later = results.all(".questions tbody button")[:2]
+    earlier.click()
+    results.wait(lambda: results.browser.execute_script("return Boolean(window.letGo)"))
+    later.click()
+    results.text(".detail h4", later.text)
+    results.browser.execute_async_script("window.letGo(); setTimeout(arguments[0], 200)")
+    assert results.one(".detail h4").text.startswith(later.text)
+
+
 def test_analysing_by_clicks(results, finished):
     results.step("analyse")
     choose_run(results, "first", ".step.analyse", "3 draws")

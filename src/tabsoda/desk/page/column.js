@@ -12,7 +12,8 @@ function why(column) {
   return `${column.note || "As the file states it"}${sure}.${before}`;
 }
 
-export async function openColumn(name, context) {
+// `others` are selected columns in which the role, the kind and missing codes are set as well.
+export async function openColumn(name, context, others = []) {
   let column;
   try {
     column = await context.api.get(`open/column?${new URLSearchParams({ name })}`);
@@ -25,6 +26,8 @@ export async function openColumn(name, context) {
   const dialog = el("dialog", { class: "column", "aria-labelledby": "column-title" });
   const wrong = el("p", { class: "wrong", role: "alert" });
   const body = el("div", { class: "column-body" });
+  const also = el("input", { type: "checkbox", id: "also", checked: true });
+  let pending = () => {};
 
   function draw() {
     body.replaceChildren(...[
@@ -64,7 +67,8 @@ export async function openColumn(name, context) {
   }
 
   function codes() {
-    const code = el("input", { type: "text", id: "new-code", size: 8, autocomplete: "off" });
+    const code = el("input", { type: "text", id: "new-code", size: 8, autocomplete: "off",
+      onkeydown: (event) => { if (event.key === "Enter") add(); } });
     let reason = "refused";
     const add = () => {
       if (!code.value.trim()) return;
@@ -72,6 +76,7 @@ export async function openColumn(name, context) {
       draw();
       document.getElementById("new-code").focus();
     };
+    pending = add;
     return el("div", {},
       draft.codes.length > 0 && el("table", {}, el("caption", {}, "Codes that are not answers"),
         draft.codes.map((one) => el("tr", {}, el("td", {}, String(one.code)), el("td", {}, one.label),
@@ -83,26 +88,29 @@ export async function openColumn(name, context) {
   }
 
   function settings() {
-    const set = (field, value) => `${name}.${field}=${value}`;
+    const names = [name, ...(also.checked ? others : [])];
+    const set = (field, value) => names.map((one) => `${one}.${field}=${value}`);
     const result = [];
-    if (draft.role !== column.role) result.push(set("role", draft.role));
-    for (const one of draft.codes) if (one.reason !== one.was) result.push(set(`missing.${one.code}`, one.reason));
-    for (const one of draft.levels) if (one.reason !== "answer") result.push(set(`missing.${one.code}`, one.reason));
+    if (draft.role !== column.role) result.push(...set("role", draft.role));
+    for (const one of draft.codes) if (one.reason !== one.was) result.push(...set(`missing.${one.code}`, one.reason));
+    for (const one of draft.levels) if (one.reason !== "answer") result.push(...set(`missing.${one.code}`, one.reason));
     if (draft.role !== "question") return result;
     const becomes = draft.kind !== column.kind;
-    if (becomes) result.push(set("kind", draft.kind));
+    if (becomes) result.push(...set("kind", draft.kind));
     const order = draft.levels.filter((one) => one.reason === "answer").map((one) => one.code);
     const before = column.levels.map((one) => one.code).filter((one) => order.includes(one));
     const moved = order.some((one, place) => one !== before[place]);
     if (draft.kind === "ordinal" && order.length && (moved || becomes)) {
       if (order.some((one) => String(one).includes(","))) throw new Error("An answer contains a comma. Write the order into survey.toml instead.");
-      result.push(set("levels", order.join(",")));
+      result.push(`${name}.levels=${order.join(",")}`);
     }
     return result;
   }
 
   async function save() {
     wrong.textContent = "";
+    // A code that was typed and not added yet.
+    pending();
     try {
       const found = settings();
       if (found.length) await context.api.post("open/correct", { settings: found });
@@ -116,7 +124,7 @@ export async function openColumn(name, context) {
     el("h2", { id: "column-title" }, name), column.label && el("p", {}, column.label),
     column.universe && el("p", { class: "muted" }, `Asked of: ${column.universe}`),
     el("p", { class: "muted" }, why(column)),
-    body, wrong,
+    body, others.length > 0 && el("label", { class: "tick" }, also, ` Set the role, the kind and missing codes in the ${number(others.length)} other selected columns as well`), wrong,
     el("div", { class: "actions" },
       el("button", { type: "button", class: "main", id: "save-column", onclick: save }, "Save"),
       el("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))].filter(Boolean));

@@ -5,6 +5,7 @@ import { chosen, columnField, columnText, labelled, runSelect, scroller, select,
 import { comparison, count, figure, legend, percentText } from "./comparison.js";
 
 const state = { question: null, by: "", search: "", other: "", every: false, strata: "" };
+let asked = 0;
 
 export async function show(root, context) {
   if (!context.project.runs.some((run) => run.finished)) {
@@ -101,10 +102,12 @@ function questions(found, context, detail) {
 
 async function open(name, found, context, detail, scroll = false) {
   state.question = name;
+  const turn = ++asked;
   let one;
   try {
     one = await context.api.get(`look/question?${new URLSearchParams({ run: found.run, name, by: state.by })}`);
   } catch (error) {
+    if (turn !== asked) return;
     if (!state.by) { context.warn(error.message); return; }
     // The grouping may not exist in this run.
     context.warn(error.message);
@@ -112,6 +115,8 @@ async function open(name, found, context, detail, scroll = false) {
     await open(name, found, context, detail, scroll);
     return;
   }
+  // A slower answer to an earlier choice must not replace this one.
+  if (turn !== asked) return;
   const below = one.suppressed_below;
   const groups = columnField(found.groups.filter((column) => column.name !== name), state.by, (by) => {
     if (by === state.by) return;

@@ -124,13 +124,13 @@ function corrections(content, context) {
     .then(() => { context.announce(again ? "Applied again." : "Undone."); return context.refresh(); }, () => {});
   const undo = el("button", { type: "button", id: "undo", disabled: !content.can_undo, onclick: () => act(false) }, "Undo ", el("kbd", {}, "u"));
   const redo = el("button", { type: "button", id: "redo", disabled: !content.can_redo, onclick: () => act(true) }, "Redo");
-  const table = grid(content.survey.variables, context, (name) => openColumn(name, context));
+  const table = grid(content.survey.variables, context, (name, others) => openColumn(name, context, others));
   context.keys({ u: () => undo.click(), U: () => redo.click(), "/": () => table.search.focus() });
   return el("section", { class: "card", "aria-label": "Columns" },
     el("div", { class: "bar" }, el("h3", {}, "Columns"), table.filters, table.search, undo, redo),
     el("p", { class: "muted" }, "Kinds, orders, missing codes and roles as they were stated or guessed. Corrections are saved in survey.toml at once."),
     content.changed_outside && el("p", { class: "muted" }, "survey.toml was changed outside this table, such as by edits; corrections build on it."),
-    table.element,
+    table.selection, table.element,
     content.corrections.length > 0 && el("details", {},
       el("summary", {}, `${content.corrections.length} corrections`),
       el("ol", {}, content.corrections.map((text) => el("li", {}, el("code", {}, text))))));
