@@ -157,6 +157,27 @@ def test_none_of_these_becomes_an_edit(tmp_path: Path, constraint: str) -> None:
     np.testing.assert_array_equal(violated, (chosen[:, 2] == 1) & (chosen[:, :2].sum(axis=1) > 0))
 
 
+def test_an_option_that_nobody_chose_is_never_selected(tmp_path: Path) -> None:
+    rows = [
+        "not(selected(., 9) and selected(., 1))" if text == "NONE" else text
+        for row in SURVEYCTO
+        for text in row
+    ]
+    rows[-3] = "selected(${drinks}, 9) or ${smokes} = 'yes'"
+    survey = [rows[at : at + 6] for at in range(0, len(rows), 6)]
+    path = write_workbook(tmp_path / "form.xlsx", survey=survey, choices=DRINKS)
+    answers = drinking_answers().with_columns(drinks_9=pl.lit(0))
+    answers = answers.with_columns(mixed=pl.col("a_day"))
+    found = read_survey_with_form(answers, path)
+    assert found.untranslated == ()
+    assert [edit.rule for edit in found.survey.schema.edits] == [
+        "(not ((1 == 0) and (drinks_1 == 1)))"
+    ]
+    checked = check(found.survey.table, found.rules)
+    assert checked.n_answered_although_skipped == 0
+    assert all(one.unexplained == 0 for one in checked.columns)
+
+
 @pytest.mark.parametrize(
     ("constraint", "why"),
     [

@@ -227,6 +227,8 @@ def _answer_set(expression: Expression, gates: Gates) -> AnswerSet:
 
 def _chosen(column: Column) -> AnswerSet:
     chosen = frozenset(level for level in column.levels if is_chosen(level))
+    if never_chosen(column):
+        return AnswerSet(column)
     if not chosen or len(chosen) == len(column.levels):
         raise ExpressionError(f"'{column.name}' does not say which answer means chosen")
     return AnswerSet(column, chosen)
@@ -337,6 +339,12 @@ def is_chosen(level: Code) -> bool:
     (True, True, False, False)
     """
     return str(numeric_if_possible(level)).strip().lower() in ("1", "true", "yes")
+
+
+def never_chosen(column: Column) -> bool:
+    """Whether an option's column has only answers that mean that it was not chosen."""
+    words = {str(numeric_if_possible(level)).strip().lower() for level in column.levels}
+    return bool(words) and words <= {"0", "false", "no"}
 
 
 def conjuncts(expressions: tuple[Expression, ...]) -> Iterator[Expression]:

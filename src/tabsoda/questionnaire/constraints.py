@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tabsoda.errors import InputError
-from tabsoda.questionnaire.answer_sets import conjuncts, is_chosen, plain_value
+from tabsoda.questionnaire.answer_sets import conjuncts, is_chosen, never_chosen, plain_value
 from tabsoda.questionnaire.columns import FormColumns
 from tabsoda.questionnaire.expressions import (
     Call,
@@ -164,6 +164,8 @@ class _Writer:
             return self.text(Operation("=", reference, Literal(code)))
         column = self._columns.get(options.get(code, ""))
         chosen = [] if column is None else [one for one in column.levels if is_chosen(one)]
+        if column is not None and never_chosen(column):
+            return "(1 == 0)"
         if column is None or not chosen:
             raise ExpressionError(f"the data have no column for option '{code}' of '{name}'")
         return f"({_quoted(column.name)} == {chosen[0]!r})"
