@@ -3,6 +3,8 @@ r"""Measure whether intervals hold the truth in a stratified, clustered sample w
     python benchmarks/coverage/design.py benchmarks/coverage/design.json --samples 0 100
     python benchmarks/coverage/design.py benchmarks/coverage/design_many_clusters.json \
         --clusters 300 --samples 0 200 --methods fast
+    python benchmarks/coverage/design.py benchmarks/coverage/design_many_clusters.json \
+        --clusters 300 --samples 0 60
 
 A population of 8 strata with 30 clusters of 60 people each; two to six clusters per stratum and 15
 to 30 people per cluster are sampled, so that weights differ ninefold. The variance formula assumes
