@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from tabsoda._internal.files import write_json
-from tabsoda._internal.randomness import stream_key
+from tabsoda._internal.randomness import row_keys, stream_key
 from tabsoda._version import __version__
 from tabsoda.bench.gates import seen_table
 from tabsoda.bench.masking import hide_cells
@@ -43,6 +43,7 @@ from tabsoda.paper.losses import nominal_loss
 from tabsoda.paper.objective import Objective
 from tabsoda.paper.settings import PaperSettings
 from tabsoda.paper.standardizer import Standardizer
+from tabsoda.paper.working_table import WorkingTable
 from tabsoda.schema.column import ColumnKind
 from tabsoda.table import CodedTable
 
@@ -230,7 +231,9 @@ def draws(
     questions) and the accuracy of a draw.
     """
     model = engine.model
-    rows, encoded = engine._sampler().draw(engine._working(seen, None), 1)
+    keys = row_keys(seen.values, seen.states.states)
+    data = WorkingTable.build(seen, model.codec, keys, engine.device)
+    rows, encoded = Sampler(model, EventLog(), engine.history[-1]["round"]).draw(data, 1)
     places = {row: place for place, row in enumerate(rows.tolist())}
     ways = {
         "interval": model.codec.decode_point(encoded, rule="interval"),
