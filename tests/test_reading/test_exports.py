@@ -96,6 +96,16 @@ def test_survey_monkey_headers_of_several_options_alone(tmp_path: Path) -> None:
     assert survey.frame.height == 3
 
 
+def test_survey_monkey_headers_without_the_numbers_of_respondents(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    head = "Religion?,,Do you pray?,Age\nResponse,None of these,Response,Response\n"
+    path.write_text(head + "A,,yes,3\n,x,no,4\nB,,yes,4\n", encoding="utf-8")
+    survey = read_survey(path)
+    names = ["Religion?", "Religion? - None of these", "Do you pray?", "Age"]
+    assert survey.frame.columns == names
+    assert survey.frame["Age"].to_list() == [3, 4, 4]
+
+
 def test_survey_monkey_headers(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_text(

@@ -14,6 +14,7 @@ _QUALTRICS = re.compile(r"""\{\s*["']ImportId["']\s*:""")
 # The first column of a SurveyMonkey export, and what its second row says of plain questions.
 _SURVEY_MONKEY = frozenset({"respondentid", "respondent id", "respondent_id"})
 _PLAIN_ANSWERS = frozenset({"response", "open-ended response", "reponse ouverte"})
+_MANY_PLAIN = 3
 
 
 def more_header_rows(
@@ -55,14 +56,9 @@ def more_header_rows(
         texts = {name: _tidy(text) for name, text in zip(names, rows[0], strict=True)}
         hints = {name: ColumnHints(label=text) for name, text in texts.items()}
         return list(names), hints, n_qualtrics
-    if rows and names and names[0].strip().lower() in _SURVEY_MONKEY and not rows[0][0]:
-        plain = [_tidy(cell).lower() in _PLAIN_ANSWERS for cell in rows[0]]
-        # Columns of further options have no name.
-        if any(plain) or any(
-            not name.strip() and cell for name, cell in zip(names, rows[0], strict=True)
-        ):
-            events.add("header_rows_read", program="SurveyMonkey", rows=2)
-            return _joined(names, rows[0], plain), {}, 1
+    if rows and _is_survey_monkey(names, rows[0]):
+        events.add("header_rows_read", program="SurveyMonkey", rows=2)
+        return _joined(names, rows[0], [_is_plain(cell) for cell in rows[0]]), {}, 1
     return list(names), {}, 0
 
 
@@ -75,6 +71,20 @@ def _qualtrics_rows(names: Sequence[str], rows: Sequence[Cells]) -> int:
             return 2
     is_old = rows and names[:1] == ["V1"] and (rows[0][0] or "").lower() == "responseid"
     return 1 if is_old else 0
+
+
+def _is_survey_monkey(names: Sequence[str], row: Cells) -> bool:
+    n_plain = sum(map(_is_plain, row))
+    if not (names and names[0].strip().lower() in _SURVEY_MONKEY and not row[0]):
+        # Without the respondents' numbers, no answer is "Response" to several questions.
+        return n_plain >= _MANY_PLAIN
+    # Columns of further options have no name.
+    unnamed = (not name.strip() and cell for name, cell in zip(names, row, strict=True))
+    return n_plain > 0 or any(unnamed)
+
+
+def _is_plain(cell: str | None) -> bool:
+    return _tidy(cell).lower() in _PLAIN_ANSWERS
 
 
 def _joined(names: Sequence[str], options: Cells, plain: Sequence[bool]) -> list[str]:
