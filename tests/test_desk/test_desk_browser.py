@@ -211,6 +211,40 @@ def test_selected_columns_are_corrected_together(screen, empty, survey_file):
     assert screen.all(marked) == []
 
 
+ACTIVE = """const one = document.activeElement;
+return one.getAttribute("aria-label") || one.dataset.action || one.id"""
+
+
+def test_what_has_the_focus_keeps_it(screen, empty, survey_file):
+    """By keys alone, one need not begin at the top of the page after every change."""
+    open_survey(empty, empty.version, survey_file)
+    screen.browser.refresh()
+    screen.wait(lambda: screen.one('[data-name="SEX"] select'))
+    screen.browser.execute_script("document.querySelector('[data-name=SEX]').focus()")
+    screen.press(Keys.ARROW_RIGHT, "i")
+    screen.text("#commands", "--set SEX.role=i")
+
+    def focused():
+        return screen.browser.execute_script(ACTIVE)
+
+    screen.wait(lambda: focused() == "Role of SEX")
+    screen.step("impute")
+    screen.wait(lambda: screen.one("#plan"))
+    screen.browser.execute_script("document.querySelector('#plan').focus()")
+    screen.press(Keys.ENTER)
+    screen.text("#plan-text", "would be imputed")
+    assert focused() == "plan"
+    job = empty.jobs.submit("mine", "Mine", {})["id"]
+    screen.wait(lambda: screen.one('.job.running [data-action="pause"]'))
+    screen.browser.execute_script("document.querySelector('[data-action=pause]').focus()")
+    screen.press(Keys.ENTER)
+    # In its place is Continue.
+    screen.wait(lambda: screen.one(".job.paused") and focused() == "resume")
+    screen.press(Keys.ENTER)
+    screen.wait(lambda: empty.jobs.get(job)["state"] == "finished")
+    screen.wait(lambda: screen.one(".job.finished") and focused() == "remove")
+
+
 def test_changes_that_wait_are_dropped_if_another_tab_was_faster(screen, empty, survey_file):
     open_survey(empty, empty.version, survey_file)
     screen.browser.refresh()

@@ -2,6 +2,7 @@
 
 import { el } from "../shared/dom.js";
 import { Refused, get, post } from "../shared/api.js";
+import { keepFocus } from "./focus.js";
 import { send } from "./upload.js";
 import { runningJob } from "./jobs.js";
 import { commandsBlock } from "./commands.js";
@@ -135,9 +136,11 @@ async function show() {
   window.clearTimeout(slow);
   // A slow step must not replace the one that was chosen later.
   if (turn !== shown) return;
+  const restore = keepFocus($("step"));
   $("step").replaceChildren(root);
   $("step").dispatchEvent(new CustomEvent("shown"));
-  if (moved) {
+  if (!moved) restore();
+  else {
     window.scrollTo(0, 0);
     $("step").focus({ preventScroll: true });
   }
@@ -189,7 +192,10 @@ async function watchJobs() {
 
 function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.matches("input, textarea, select") || document.querySelector("dialog[open]")) return;
+  if (event.target.matches("input, textarea") || document.querySelector("dialog[open]")) return;
+  // In a list, a letter chooses what begins with it.
+  const begins = (option) => option.text.trim().toLowerCase().startsWith(event.key.toLowerCase());
+  if (event.target.matches("select") && [...event.target.options].some(begins)) return;
   const number = Number(event.key);
   if (number >= 1 && number <= STEPS.length) window.location.hash = STEPS[number - 1][0];
   else if (event.key === "?") $("help").showModal();

@@ -1,6 +1,7 @@
 // The grid of columns. Only the rows in view are in the document, so that wide files stay fluent.
 
 import { el, svg, number } from "../shared/dom.js";
+import { keepFocus } from "./focus.js";
 
 export const KINDS = ["continuous", "nominal", "ordinal"];
 export const ROLES = ["question", "id", "weight", "stratum", "cluster", "ignore"];
@@ -108,11 +109,11 @@ export function grid(rows, context, open) {
     kept.top = element.scrollTop;
     const first = Math.max(0, Math.floor(element.scrollTop / HEIGHT) - AROUND);
     const last = Math.min(shown.length, first + Math.ceil((element.clientHeight || 480) / HEIGHT) + 2 * AROUND);
-    const focused = document.activeElement && document.activeElement.closest("[data-name]");
-    const name = next || (focused && body.contains(focused) ? focused.dataset.name : null);
+    const restore = keepFocus(body);
     body.style.height = `${HEIGHT * shown.length}px`;
     body.replaceChildren(...shown.slice(first, last).map((row, place) => line(row, first + place)));
-    if (name) focusOn(name);
+    if (next) focusOn(next);
+    else restore();
   }
 
   function show(name) {

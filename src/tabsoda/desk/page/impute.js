@@ -56,9 +56,13 @@ function form(content, choice, outcome, context) {
     Object.entries(QUALITIES).map(([value, label]) => el("option", { value, selected: value === choice.quality }, label)));
   const plan = el("button", { type: "button", id: "plan", onclick: () => showPlan(choice, outcome, context, plan) }, "Plan");
   const start = el("button", { type: "button", class: "main", id: "start", onclick: () => {
-    start.disabled = true;
-    context.api.post("impute", { choice }).then(() => { context.announce("The run was started."); return context.refresh(); },
-      () => { start.disabled = false; });
+    if (!occupy(start)) return;
+    context.api.post("impute", { choice }).then(() => {
+      // The next run has another name.
+      if (kept) delete kept.name;
+      context.announce("The run was started.");
+      return context.refresh();
+    }, () => release(start));
   } }, "Impute");
   return el("section", { class: "card", "aria-label": "A new run" }, el("h3", {}, "A new run"),
     el("div", { class: "fields" }, text("name", "Name"), el("label", {}, "Quality", quality),
@@ -95,14 +99,25 @@ function interactions(content, choice, changed) {
     el("label", { class: "tick" }, lines, "Straight lines only"));
 }
 
+// Unlike a disabled button, it keeps the focus.
+function occupy(button) {
+  if (button.hasAttribute("aria-disabled")) return false;
+  button.setAttribute("aria-disabled", "true");
+  return true;
+}
+
+function release(button) {
+  button.removeAttribute("aria-disabled");
+}
+
 async function showPlan(choice, outcome, context, button) {
-  button.disabled = true;
+  if (!occupy(button)) return;
   outcome.replaceChildren(el("p", { class: "muted" }, "Counting …"));
   try {
     const plan = await context.api.ask("impute/plan", { choice });
     outcome.replaceChildren(planned(plan));
   } catch { outcome.replaceChildren(); }
-  button.disabled = false;
+  release(button);
 }
 
 function planned(plan) {

@@ -1,6 +1,7 @@
 // Jobs: the running one in the header, and a list for the steps that start them.
 
 import { el } from "../shared/dom.js";
+import { keepFocus } from "./focus.js";
 
 const WORDS = {
   waiting: "waiting", running: "running", paused: "paused", stopping: "being cancelled",
@@ -53,6 +54,7 @@ export function runningJob(root, jobs, context) {
 }
 
 export function jobList(root, jobs, context) {
+  const restore = keepFocus(root);
   root.replaceChildren(...jobs.map((job) => el("li", { class: `job ${job.state}`, "data-job": job.id },
     el("div", { class: "job-head" }, el("strong", {}, job.title),
       el("span", { class: `status ${job.state}` }, WORDS[job.state])),
@@ -60,4 +62,5 @@ export function jobList(root, jobs, context) {
     ["running", "paused"].includes(job.state) && el("p", { class: "muted" }, describe(job)),
     job.error && el("p", { class: "wrong" }, job.error),
     buttons(job, context))));
+  restore();
 }
