@@ -164,7 +164,7 @@ def _inverted(
             "has too few answers for the interval of a quantile",
             column=column,
             found="an interval of shares from "
-            + " to ".join(f"{edge:.2f}" for edge in edges[outside.any(axis=1)][0]),
+            + " to ".join(f"{edge:.3f}" for edge in edges[outside.any(axis=1)][0]),
             expected="shares between 0 and 1",
             next_step="Choose a quantile closer to the median, or leave the rule out",
         )
