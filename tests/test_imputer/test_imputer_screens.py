@@ -58,9 +58,9 @@ def test_a_screen_that_cannot_be_used_is_an_error(survey):
 def test_rules_that_a_survey_brings_must_be_of_the_screen_asked_for(survey):
     prepared = imputer(**PAPER).prepare(survey)
     assert imputer(**PAPER).prepare(prepared).rules is prepared.rules
-    with pytest.raises(InputError, match=r"another screen.*'paper'.*'purity'"):
+    with pytest.raises(InputError, match=r"different screen.*'paper'.*'purity'"):
         imputer(skips="mine", screen="purity").prepare(prepared)
-    with pytest.raises(InputError, match="other settings"):
+    with pytest.raises(InputError, match="different settings"):
         imputer(skips="mine", screen="paper", miner="path").prepare(prepared)
     bare = replace(prepared, rules=None)
     assert imputer(skips="mine").prepare(bare).rules.provenance.screen == "purity"

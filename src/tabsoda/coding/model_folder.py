@@ -50,7 +50,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     content = read_content(folder)
     if content.get("format_version") != FORMAT_VERSION:
         raise InputError(
-            f"The model '{folder}' has another format version",
+            f"The model '{folder}' has a different format version",
             found=str(content.get("format_version")),
             expected=str(FORMAT_VERSION),
             next_step=f"Load it with tabsoda {content.get('tabsoda', '')}, or fit it again",

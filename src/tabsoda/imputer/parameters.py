@@ -89,7 +89,7 @@ def mined_survey(
     origin = survey.rules.provenance
     if screen not in (None, origin.screen):
         raise InputError(
-            "The survey's rules were found by another screen than the parameter screen says",
+            "The survey's rules were found by a different screen from the parameter screen",
             found=repr(origin.screen),
             expected=repr(screen),
             next_step="Give the survey without rules, or leave out screen",
@@ -98,7 +98,7 @@ def mined_survey(
         origin.settings
     ):
         raise InputError(
-            "The survey's rules were mined with other settings than the parameter miner says",
+            "The survey's rules were mined with different settings from the parameter miner",
             expected=repr(miner),
             next_step="Give the survey without rules, or leave out miner",
         )

@@ -73,7 +73,7 @@ def read_results(path: Path) -> dict[str, Any]:
         return content
     if content["version"] != _VERSION:
         raise InputError(
-            f"The results '{path.name}' are in another format",
+            f"The results '{path.name}' are in a different format",
             found=f"version {content['version']}",
             expected=f"version {_VERSION}",
         )
