@@ -195,6 +195,36 @@ def test_constraints_of_several_answers_are_never_lost(
     assert (one.question, one.part, one.why) == ("drinks", "constraint", why)
 
 
+@pytest.mark.parametrize(
+    ("constraint", "rules", "why"),
+    [
+        # Vacuous for those who answered.
+        (". != '' and ${age} < 99", ["(age < 99)"], None),
+        ("true()", [], None),
+        ("${age} > '15'", ["(age > 15)"], None),
+        ("false()", [], "it is never true"),
+        ("${age} = 'old'", [], "\"'old'\"; it is compared with numbers"),
+        (". > 3", [], "'smokes'; its answers have no order"),
+        (". = 'maybe'", [], "\"'maybe'\"; 'smokes' has no such answer"),
+        ("not(${age})", [], "'age'; it is not a condition"),
+        ("${age} + 1", [], "The edit '(age + 1)' is not a condition"),
+    ],
+)
+def test_the_description_has_only_edits_that_can_be_read_again(
+    tmp_path: Path, constraint: str, rules: list[str], why: str | None
+) -> None:
+    rows = [[*row] for row in SURVEY]
+    next(row for row in rows if row[1] == "smokes")[5] = constraint
+    for row in rows[1:]:
+        row[5] = row[5] if row[1] == "smokes" else None
+    path = write_workbook(tmp_path / "form.xlsx", survey=rows, choices=CHOICES)
+    found = read_survey_with_form(smoking_answers(), path)
+    assert [edit.rule for edit in found.survey.schema.edits] == rules
+    listed = [one.why for one in found.untranslated if one.part == "constraint"]
+    assert listed == ([] if why is None else [why])
+    EditSet.of(found.survey.schema, found.survey.table)
+
+
 def test_constraints_on_columns_that_are_no_questions_are_listed(tmp_path: Path) -> None:
     survey = [
         ["type", "name", "constraint"],

@@ -100,7 +100,8 @@ class Expression:
                 )
         made = cls(parsed, columns)
         nobody = {name: np.empty(0) for name in parsed.names}
-        found = made._operand(parsed.tree, nobody)
+        with np.errstate(all="ignore"):
+            found = made._operand(parsed.tree, nobody)
         is_number = found.text is None and not found.has_positions and not found.is_condition
         if condition is True and not found.is_condition:
             raise source.error("is not a condition", expected="a comparison such as A <= B")

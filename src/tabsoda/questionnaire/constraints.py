@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tabsoda.edits.expression import Expression as EditExpression
+from tabsoda.edits.parsing import Source
 from tabsoda.errors import InputError
 from tabsoda.questionnaire.answer_sets import conjuncts, is_chosen, never_chosen, plain_value
 from tabsoda.questionnaire.columns import FormColumns
@@ -17,7 +19,7 @@ from tabsoda.questionnaire.expressions import (
     Reference,
 )
 from tabsoda.questionnaire.form import Answers, Form, Question, Untranslated
-from tabsoda.schema.codes import CodeBook, plain
+from tabsoda.schema.codes import CodeBook, as_number, plain
 from tabsoda.schema.column import Column, ColumnRole
 from tabsoda.schema.edit import Edit
 from tabsoda.schema.schema import Schema
@@ -70,8 +72,9 @@ def with_form_edits(form: Form, schema: Schema, found: FormColumns) -> FormEdits
                 bounded = _with_bound(columns[name], question, part) if name in columns else None
                 if bounded is not None:
                     columns[name] = bounded
-                else:
-                    rule = _Writer(question, columns, found, codes).text(part)
+                    continue
+                rule = _checked(_Writer(question, columns, found, codes).text(part), columns)
+                if rule:
                     edits.append(Edit(rule, label=f"{form.source}: {question.constraint_text}"))
             except (ExpressionError, InputError) as error:
                 untranslated.append(
@@ -83,6 +86,20 @@ def with_form_edits(form: Form, schema: Schema, found: FormColumns) -> FormEdits
         edits=(*schema.edits, *edits),
     )
     return FormEdits(changed, tuple(untranslated))
+
+
+def _checked(rule: str, columns: Mapping[str, Column]) -> str:
+    """Return a rule that can be read back; empty if it holds whatever the answers are."""
+    questions = {n: one for n, one in columns.items() if one.role is ColumnRole.QUESTION}
+    try:
+        parsed = EditExpression.of(Source("The edit", rule), questions, condition=True)
+    except InputError as error:
+        raise ExpressionError(error.found or error.problem) from error
+    if parsed.names:
+        return rule
+    if (parsed.evaluate({}) != 1).any():
+        raise ExpressionError("it is never true")
+    return ""
 
 
 def _with_bound(column: Column, question: Question, part: Expression) -> Column | None:
@@ -129,6 +146,9 @@ class _Writer:
         if expression.operator not in _TRANSLATED:
             raise ExpressionError(f"'{expression.operator}' is not translated")
         left, right = expression.left, expression.right
+        if Literal("") in (left, right) and expression.operator in ("=", "!="):
+            # Whether there is an answer; edits say nothing of blanks.
+            return f"(1 {_WORDS.get(expression.operator, expression.operator)} 0)"
         sides = [self._side(left, right), self._side(right, left)]
         return f"({sides[0]} {_WORDS.get(expression.operator, expression.operator)} {sides[1]})"
 
@@ -136,6 +156,9 @@ class _Writer:
         """Write one side of an operation; a code is spelled as the other side's column has it."""
         if isinstance(expression, Literal) and isinstance(other, Reference):
             column = self._columns.get(self._column(other))
+            number = as_number(expression.value)
+            if column is not None and not column.is_categorical and number is not None:
+                return f"{number:.15g}"
             code = column and CodeBook(column.levels).find(expression.value)
             if code is not None and code != "":
                 return repr(code)
