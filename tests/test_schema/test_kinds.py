@@ -207,6 +207,20 @@ def test_a_label_that_no_answer_has_does_not_hide_a_scale():
     assert guess_kind(seen).kind is ColumnKind.NOMINAL
 
 
+def test_a_scale_of_unclear_order_is_never_certain_to_be_nominal():
+    labels = {1: "Bachelor's degree", 2: "High school diploma", 3: "Some college", 4: "Less"}
+    columns = [
+        ColumnFacts("education", answers=(1, 2, 3, 4), labels=labels, measure="nominal"),
+        *(
+            ColumnFacts(f"sex{i}", answers=(1, 2), labels={1: "Man", 2: "Woman"}, measure="nominal")
+            for i in range(20)
+        ),
+        ColumnFacts("age", answers=tuple(range(80)), measure="scale"),
+    ]
+    guess = guess_kinds(columns)[0]
+    assert (guess.kind, guess.confidence.value) == (ColumnKind.NOMINAL, "doubtful")
+
+
 def test_words_cannot_place_an_answer_without_a_label():
     facts = ColumnFacts("q", answers=(1, 2, 3, 4), labels=COMPARE)
     assert guess_kind(facts).kind is ColumnKind.NOMINAL

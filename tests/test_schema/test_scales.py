@@ -132,6 +132,25 @@ def test_never_ends_a_scale_of_waiting_times_whatever_stands_beside_it(labels):
     assert recognize_scale(labels).order == (0, 1, 2, 3)
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "I did not drink regular soda yesterday",
+        "I didn't drink 100% fruit juice yesterday",
+        "Ich habe gestern keine Limonade getrunken",
+    ],
+)
+def test_a_sentence_that_denies_is_none_of_an_amount(first):
+    others = ("1 can or less (1 cup=8oz)", "2 cans", "3 cans (4.5 cups)", "4 or more cans")
+    if first.startswith("Ich"):
+        others = ("bis zu 1 Dose", "2 Dosen", "3 Dosen", "4 Dosen oder mehr")
+    scale = recognize_scale((first, *others))
+    assert (scale.name, scale.order) == ("number bands", (0, 1, 2, 3, 4))
+    # "Not sure" is too short for a sentence, and a denial after the highest band is unclear.
+    assert recognize_scale((*others, "Not sure")).order is None
+    assert recognize_scale((*others, first)).order is None
+
+
 @pytest.mark.parametrize("negated", ["wasn't", "couldn’t", "haven't", "was not"])
 def test_negations_turn_a_word_round_contracted_or_not(negated):
     labels = (f"It {negated} helpful", "It was somewhat helpful", "It was very helpful")

@@ -98,6 +98,9 @@ def guess_kind(facts: ColumnFacts, file: FileEvidence | None = None) -> KindGues
             confidence = Confidence.DOUBTFUL
             reason += "; an answer beyond the labelled ones has no label"
         return KindGuess(kind, levels, reason, confidence, set_apart)
+    if kind is ColumnKind.NOMINAL and labelled.scale is not None and labelled.scale.order is None:
+        # Files often declare every labelled question nominal, which says nothing about this one.
+        confidence = Confidence.DOUBTFUL
     set_apart = _by_convention(facts, file)
     if set_apart:
         confidence = Confidence.DOUBTFUL

@@ -41,6 +41,8 @@ _VAGUE = {"few": Place(2, 6), "several": Place(3, 9), "many": Place(10, 50)}
 _TIMES = {"thousand": 1e3, "ten_thousand": 1e4, "lakh": 1e5, "million": 1e6}
 # Words that stand for a number; for durations, in days.
 _AS_NUMBERS = {"none": 0.0, "never": 0.0, "today": 0.0, "yesterday": 1.0, "life": math.inf}
+# "I did not drink soda yesterday" has this many words or more; "not sure" is another answer.
+_WORDS_OF_SENTENCE = 3
 # If a phrase has several meanings, the first of these counts.
 _PRECEDENCE = ("words", "period", "bounds", "amounts", "almost", "units", "times", "")
 # Frequencies without a number, as rates.
@@ -131,7 +133,30 @@ def _finder(language: str) -> PhraseFinder:
 def read_amounts(labels: Sequence[tuple[str, ...]], language: str) -> list[Amount]:
     """Read the numbers in each label, given as ``number_words`` splits it."""
     finder = _finder(language)
-    return [_amount(finder.parse(label)) for label in labels]
+    denying = _denying(language)
+    amounts = [_amount(finder.parse(label)) for label in labels]
+    return [
+        replace(amount, numbers=(), word="none") if _denies(amount, denying) else amount
+        for amount in amounts
+    ]
+
+
+@cache
+def _denying(language: str) -> frozenset[str]:
+    """Return the single words for "not"."""
+    texts = load_words(language)["strength"]["not"]
+    return frozenset(found[0] for text in texts if len(found := words(text)) == 1)
+
+
+def _denies(amount: Amount, denying: frozenset[str]) -> bool:
+    """Whether a sentence says that something was not done: "I did not drink any juice"."""
+    is_amount = amount.is_quantity or amount.bound or amount.period
+    return (
+        not is_amount
+        and amount.word in ("", "today", "yesterday")
+        and len(amount.rest) >= _WORDS_OF_SENTENCE
+        and not denying.isdisjoint(amount.rest)
+    )
 
 
 def number_words(label: str) -> tuple[str, ...]:
