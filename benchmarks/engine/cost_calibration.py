@@ -76,8 +76,8 @@ def main() -> None:
 def measure(name: str, n_rows: int, n_columns: int, n_draws: int, change: str) -> dict[str, Any]:
     """Run the command here; return the work counted and the CPU seconds of each stage."""
     from tabsoda import engines
-    from tabsoda.cost.estimate import probe_seconds
     from tabsoda.cli.main import main as command
+    from tabsoda.cost.estimate import probe_seconds
     from tabsoda.datasets import make_survey
 
     seconds = watch_stages()

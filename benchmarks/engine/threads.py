@@ -7,9 +7,9 @@ or two of 12,000 x 12 ("long", whose trees are fitted in several threads at a ti
 network, trees and regressions, with their BLAS. "workers" are two joblib processes, each of which
 fits the generated survey.
 
-"As installed" is the machine as it is. With "8 cores" and "16 cores" the engine sees that many even
-if the machine has fewer, as in a container that shows the host's cores: threads then outnumber
-cores.
+"As installed" is the machine as it is. With "8 cores" and "16 cores" the process is bound to that
+many; if the machine has fewer, the engine is made to see that many, as in a container that shows
+the host's cores: threads then outnumber cores. The busy process is bound to one of them.
 ``--before`` names the ``src`` folder of an earlier version that has ``tabsoda.engine``, which is
 timed as installed in the same run. The versions take turns, each in a new process, so that ratios
 hold on a machine that is busy with other things; seconds of CPU, which include the process that
@@ -57,6 +57,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         quality, table, cores = options.one
+        bind(int(cores))
         print(json.dumps(measure_here(quality, table, int(cores))))
         return
     found: dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "cases": []}
@@ -88,7 +89,7 @@ def alternate(
 ) -> dict[str, list[dict[str, Any]]]:
     """Let the versions take turns; return the measurements of each."""
     source = HERE.parents[2] / "src"
-    # The source, what the environment says, and how many cores the engine sees (0: those here).
+    # The source, what the environment says, and how many cores it gets or sees (0: those here).
     versions: dict[str, tuple[Path, dict[str, str], int]] = {
         "one thread": (source, {"OMP_NUM_THREADS": "1"}, 0),
         "as installed": (source, {}, 0),
@@ -148,7 +149,7 @@ def drawn(quality: str, name: str, cores: int) -> str:
     from tabsoda.engine.engine import DefaultEngine
     from tabsoda.engine.presets import quality_settings
 
-    if cores:
+    if cores > len(os.sched_getaffinity(0)):
         threads.load_torch()
         import torch
 
@@ -162,10 +163,18 @@ def drawn(quality: str, name: str, cores: int) -> str:
     return hashlib.sha256(engine.impute(table, n_draws).draws.tobytes()).hexdigest()[:12]
 
 
+def bind(cores: int) -> None:
+    """Bind this process to so many cores, if the machine has them; 0 leaves it as it is."""
+    available = sorted(os.sched_getaffinity(0))
+    if 0 < cores <= len(available):
+        os.sched_setaffinity(0, available[:cores])
+
+
 @contextmanager
 def busy() -> Iterator[None]:
     """Keep one core busy meanwhile."""
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
     try:
         yield
     finally:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 
 from tabsoda.datasets import make_survey
 from tabsoda.schema.column import Reason
@@ -23,7 +22,7 @@ def write_survey(folder: Path, n_rows: int, n_columns: int, seed: int = 1) -> tu
     """
     folder.mkdir(parents=True, exist_ok=True)
     data, description = folder / "survey.parquet", folder / "survey.toml"
-    writer = None
+    blocks = []
     for number, start in enumerate(range(0, n_rows, BLOCK_ROWS)):
         survey = make_survey(
             min(BLOCK_ROWS, n_rows - start),
@@ -34,12 +33,8 @@ def write_survey(folder: Path, n_rows: int, n_columns: int, seed: int = 1) -> tu
             questionnaire_seed=seed,
         )
         frame = survey.to_frame()
-        ids = pa.array(np.arange(start + 1, start + 1 + frame.height))
-        table = frame.to_arrow().set_column(0, "CASEID", ids)
-        if writer is None:
-            save_schema(survey.schema(), description)
-            writer = pq.ParquetWriter(data, table.schema)
-        writer.write_table(table.cast(writer.schema))
-    if writer is not None:
-        writer.close()
+        ids = pl.Series("CASEID", np.arange(start + 1, start + 1 + frame.height))
+        blocks.append(frame.with_columns(ids))
+    save_schema(survey.schema(), description)
+    pl.concat(blocks).write_parquet(data, row_group_size=BLOCK_ROWS)
     return data, description

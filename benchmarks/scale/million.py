@@ -1,6 +1,8 @@
 """One million rows: imputed in shards within 8 GB? Writes results.json next to this file.
 
 OMP_NUM_THREADS=1 python benchmarks/scale/million.py [--rows 1000000] [--limit-gb 8]
+
+`--device cuda --jobs 12` uses a GPU and several processes.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--shard-rows", type=int, default=50_000)
     parser.add_argument("--fit-rows", type=int, default=100_000)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit-gb", type=float, default=8.0)
     parser.add_argument("--output", type=Path, default=HERE / "results.json")
     options = parser.parse_args()
@@ -36,6 +40,8 @@ def main() -> None:
             options.draws,
             options.shard_rows,
             options.fit_rows,
+            options.device,
+            options.jobs,
         )
     found["limit_gb"] = options.limit_gb
     options.output.write_text(json.dumps(found, indent=2) + "\n")
