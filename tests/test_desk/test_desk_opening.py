@@ -18,6 +18,7 @@ from tabsoda.desk.receiving import open_survey, take_file
 from tabsoda.desk.steps.opening import open_summary
 from tabsoda.errors import InputError
 from tabsoda.reading import read_survey
+from tabsoda.schema.files import save_schema
 from tabsoda.skips.rule_set import RuleSet
 
 FORM = {
@@ -105,6 +106,50 @@ def test_a_file_changed_by_hand_is_kept(project, monkeypatch):
     assert schema["AGE"].role == "ignore"
     place = run_commands(project, monkeypatch)
     assert (place / "survey.toml").read_text() == project.description.read_text()
+
+
+@pytest.mark.parametrize("form", [".toml", ".json"])
+def test_a_description_of_ones_own_is_the_start(project, tmp_path, monkeypatch, form):
+    changes(project, "AGE.role=ignore", "EDUC.kind=nominal")
+    mine = tmp_path / f"mine{form}"
+    save_schema(project.survey().schema, mine)
+    take_file(project, project.version, mine)
+    assert project.content["description"]["start"] == f"survey_start{form}"
+    assert open_summary(project)["corrections"] == []
+    changes(project, "SEX.kind=ordinal")
+    schema = project.survey().schema
+    assert [schema["AGE"].role, schema["EDUC"].kind, schema["SEX"].kind] == (
+        ["ignore", "nominal", "ordinal"]
+    )
+    place = run_commands(project, monkeypatch)
+    assert (place / "survey.toml").read_text() == project.description.read_text()
+
+
+def test_a_description_that_does_not_fit_leaves_the_start_in_use(project, tmp_path):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    changes(project, "AGE.role=ignore")
+    save_schema(project.survey().schema, good)
+    take_file(project, project.version, good)
+    changes(project, "SEX.kind=ordinal")
+    before, text = project.content, project.description.read_text()
+    for wrong in ("format = 1\n[[variable]]\nname = 'NOBODY'\nkind = 'nominal'\n", "= 1"):
+        bad.write_text(wrong)
+        with pytest.raises(InputError) as caught:
+            take_file(project, project.version, bad)
+        assert "bad.toml" in str(caught.value) or "NOBODY" in str(caught.value)
+        assert project.content == before
+        # A new process, which remembers nothing, reads what was read before.
+        again = Project(project.folder)
+        assert open_summary(again)["corrections"] == ["SEX.kind=ordinal"]
+        undo(again, again.version)
+        undo(again, again.version, again=True)
+        assert again.description.read_text() == text
+        project = again
+        before = project.content
+    # The next good one replaces what failed.
+    take_file(project, project.version, good)
+    starts = [path.name for path in project.folder.glob("survey_start*")]
+    assert starts == [project.content["description"]["start"]]
 
 
 def test_a_wrong_correction_changes_nothing(desk, project):

@@ -20,10 +20,10 @@ from tabsoda.errors import InputError
 from tabsoda.reading import read_survey
 from tabsoda.schema.correction_form import parse_settings
 from tabsoda.schema.description import Description
-from tabsoda.schema.files import load_description, save_schema
+from tabsoda.schema.files import description_form, load_description, save_schema
 from tabsoda.survey import Survey
 
-START = "survey_start.toml"
+_STARTS = ("survey_start", "survey_start_2")
 _LONGEST_SETTING = 20_000
 
 
@@ -48,6 +48,7 @@ def correct(project: Project, version: Any, settings: Any) -> None:
         description["settings"] += [settings]
         description["undone"] = []
         write_description(project, content)
+    remove_earlier_starts(project)
 
 
 def undo(project: Project, version: Any, *, again: bool = False) -> None:
@@ -117,11 +118,37 @@ def is_changed(project: Project, description: dict[str, Any]) -> bool:
     return project.hash_of(project.description) != description["written"]
 
 
-def use_start(project: Project, description: dict[str, Any], start: Path) -> None:
+def use_start(project: Project, description: dict[str, Any], form: str = ".toml") -> Path:
+    """Return the file into which a new start, without corrections, is to be written.
+
+    It is not the file of the present start, which stays in use if the change fails or is killed.
+
+    Parameters
+    ----------
+    project : Project
+    description : dict
+        Part of the content of ``project.json`` within a change.
+    form : {".toml", ".json"}
+    """
+    names = (f"{name}{form}" for name in _STARTS)
+    start = next(name for name in names if name != description["start"])
+    description |= {"start": start, "codebook": None, "settings": [], "undone": []}
+    return project.folder / start
+
+
+def remove_earlier_starts(project: Project) -> None:
+    """Remove starts that are not in use any more, or that a failed change left."""
+    with project.unchanged() as content:
+        for name in (f"{name}{form}" for name in _STARTS for form in (".toml", ".json")):
+            if name != content["description"]["start"]:
+                (project.folder / name).unlink(missing_ok=True)
+
+
+def copy_start(project: Project, description: dict[str, Any], source: Path) -> None:
     """Copy a description into the project as the start, without corrections."""
-    with atomic_path(project.folder / START) as temporary:
-        shutil.copyfile(start, temporary)
-    description |= {"start": START, "codebook": None, "settings": [], "undone": []}
+    start = use_start(project, description, description_form(source))
+    with atomic_path(start) as temporary:
+        shutil.copyfile(source, temporary)
 
 
 def description_commands(project: Project) -> dict[str, Any]:
@@ -137,7 +164,7 @@ def description_commands(project: Project) -> dict[str, Any]:
     unlisted = content["settings"]["unlisted"]
     how = ["--unlisted", unlisted] if unlisted != "error" else []
     if form is not None:
-        outputs = ("-o", START, "--rules", "rules.toml")
+        outputs = ("-o", start, "--rules", "rules.toml")
         shell.append(shell_line("tabsoda", "questionnaire", form["path"], data, *outputs, *how))
     settings = [text for one in description["settings"] for text in one]
     given = ["--survey", start] if start else []
@@ -157,7 +184,7 @@ def description_commands(project: Project) -> dict[str, Any]:
 def _adopt_changed_file(project: Project, description: dict[str, Any]) -> None:
     """Make a file that somebody else has changed the new start."""
     if is_changed(project, description):
-        use_start(project, description, project.description)
+        copy_start(project, description, project.description)
         description["form"] = None
 
 

@@ -123,6 +123,12 @@ class Project:
             self._save(content)
             self._content = content
 
+    @contextmanager
+    def unchanged(self) -> Iterator[dict[str, Any]]:
+        """Yield the content, which nobody changes during the block."""
+        with self._lock:
+            yield self.content
+
     def require(self, version: Any) -> None:
         """Raise StaleVersionError unless this is the current version."""
         if version != self.version or type(version) is not int:

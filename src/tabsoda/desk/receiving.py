@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from tabsoda._internal.files import atomic_path, file_hash, make_folder, write_text
-from tabsoda.desk.describing import START, use_start, write_description
+from tabsoda.desk.describing import (
+    copy_start,
+    remove_earlier_starts,
+    use_start,
+    write_description,
+)
 from tabsoda.desk.project import Project
 from tabsoda.errors import InputError
 from tabsoda.questionnaire import read_form, read_survey_with_form
 from tabsoda.reading.excel import ENDINGS as EXCEL_ENDINGS
 from tabsoda.reading.files import ENDINGS
-from tabsoda.schema.files import save_schema
+from tabsoda.schema.files import load_description, save_schema
 from tabsoda.skips.rule_set import RuleSet
 
 USES = ("data", "form", "codebook", "description", "rules")
@@ -56,6 +61,7 @@ def take_file(project: Project, version: Any, path: Path, use: Any = None) -> st
         "rules": _take_rules,
     }[chosen]
     take(project, version, path.absolute())
+    remove_earlier_starts(project)
     return chosen
 
 
@@ -154,8 +160,7 @@ def _take_form(project: Project, version: Any, path: Path) -> None:
     found = read_survey_with_form(data, path, None, unlisted=unlisted)
     with project.change(version) as content:
         description = content["description"]
-        save_schema(found.survey.schema, project.folder / START)
-        description |= {"start": START, "codebook": None, "settings": [], "undone": []}
+        save_schema(found.survey.schema, use_start(project, description))
         description["form"] = {
             "path": project.path_text(path),
             "kind": found.form.kind,
@@ -178,8 +183,10 @@ def _take_codebook(project: Project, version: Any, path: Path) -> None:
 
 def _take_description(project: Project, version: Any, path: Path) -> None:
     project.require_data()
+    # An error names the file as its user knows it.
+    load_description(path)
     with project.change(version) as content:
-        use_start(project, content["description"], path)
+        copy_start(project, content["description"], path)
         content["description"]["form"] = None
         write_description(project, content)
 
