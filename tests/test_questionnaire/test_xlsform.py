@@ -411,6 +411,12 @@ def test_other_workbooks_are_rejected(
         read_form(write_workbook(tmp_path / "form.xlsx", **sheets))
 
 
+def test_a_form_of_another_survey_is_an_error(form: Path) -> None:
+    answers = pl.DataFrame({"X": [1, 2] * 20, "Y": [1, 2] * 20})
+    with pytest.raises(InputError, match=r"no question whose answers are in the data.*age, sm"):
+        read_survey_with_form(answers, form)
+
+
 def test_a_damaged_or_absent_form_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "form.xlsx").write_bytes(b"PK\x03\x04 cut off")
     with pytest.raises(InputError, match="cannot be read as an Excel workbook"):

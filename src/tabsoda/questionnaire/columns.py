@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tabsoda.errors import InputError
 from tabsoda.questionnaire.form import Answers, Form, Question
 from tabsoda.schema.codes import numeric_if_possible
 from tabsoda.schema.hints import ColumnHints
@@ -72,9 +73,17 @@ def form_hints(form: Form, names: Sequence[str]) -> dict[str, ColumnHints]:
     form : Form
     names : sequence of str
     """
+    columns = find_columns(form, names)
+    if not (columns.answers or columns.options):
+        asked = ", ".join(question.name for question in form.questions[:5])
+        raise InputError(
+            f"The form '{form.source}' has no question whose answers are in the data",
+            found=f"the questions {asked}",
+            expected=f"names of columns, such as {', '.join(names[:5])}",
+            next_step="Check that form and data are of the same survey",
+        )
     if form.hints:
         return {name: form.hints[name] for name in names if name in form.hints}
-    columns = find_columns(form, names)
     hints = {}
     for question in form.questions:
         name = columns.answers.get(question.name)
