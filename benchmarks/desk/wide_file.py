@@ -3,7 +3,8 @@
     python benchmarks/desk/wide_file.py SURVEYS/ benchmarks/desk/wide_file.json
 
 Opens the male file of NSFG (10,403 x 219) in a new project, in this process, and asks for what the
-page asks for: to open it, to show it, to correct a column and to undo that.
+page asks for: to open it, to show it, to correct one column and many, to undo that, to show what
+its rules skip, and to plan a run. Mining the rules is a job of its own and is not measured.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from tabsoda.desk.app import make_app
+from tabsoda.desk.imputation_choice import ImputationChoice
 from tabsoda.desk.project import Project
+from tabsoda.skips.mining import mine_survey
 
 SURVEY, TOKEN, PORT = "nsfg2006_2010_male", "token", 8000
 HEADERS = {
@@ -65,6 +68,17 @@ def main() -> None:
             lambda: post("open/correct", settings=[f"{name}.role=ignore"])
         )
         found["undo"], _ = measured(lambda: post("open/undo"))
+        names = [column.name for column in survey.table.columns[:100]]
+        found["correct 100 columns"], _ = measured(
+            lambda: post("open/correct", settings=[f"{one}.role=ignore" for one in names])
+        )
+        found["undo that"], _ = measured(lambda: post("open/undo"))
+        mine_survey(project.survey()).rules.to_toml(project.rules)
+        found["show the routing step"], _ = measured(lambda: client.get(f"/{TOKEN}/api/routing"))
+        found["its map"], _ = measured(lambda: client.get(f"/{TOKEN}/api/routing/map.png"))
+        found["show the rules"], _ = measured(lambda: client.get(f"/{TOKEN}/review/api/rules"))
+        choice = ImputationChoice("run-1", accept_all=True).to_dict()
+        found["plan a run"], _ = measured(lambda: post("impute/plan", choice=choice))
         rows, columns = survey.table.shape
     content = {"survey": SURVEY, "rows": rows, "columns": columns, "answers": found}
     options.result.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
