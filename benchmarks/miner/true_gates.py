@@ -132,7 +132,7 @@ def measure(name: str, changes: dict[str, float] | None = None) -> dict[str, Any
     from tabsoda.skips.rule_set import RuleSet
     from tabsoda.skips.settings import MinerSettings
 
-    settings = MinerSettings().with_purity(**(changes or {}))
+    settings = MinerSettings().replace(purity=changes or {})
 
     table, reference, truth = made(name) if name in MADE else public(name)
     seconds = []

@@ -62,7 +62,7 @@ class SettingGroup:
 
 @dataclass(frozen=True)
 class SettingsBase:
-    """The settings of an engine: a frozen dataclass whose fields are groups of settings."""
+    """The settings of an engine or of the miner: a frozen dataclass of groups of settings."""
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:

@@ -44,7 +44,7 @@ def nominal(name, n_levels=2):
 
 def mine(columns, values, **settings):
     table = CodedTable.from_values(tuple(columns), np.column_stack(values))
-    return SkipMiner(MinerSettings().with_purity(**settings)).mine(table)
+    return SkipMiner(MinerSettings().replace(purity=settings)).mine(table)
 
 
 @pytest.mark.parametrize("nonresponse", [0.0, 0.002, 0.03])

@@ -14,7 +14,7 @@ from tabsoda.skips.screening import (
     position_caps,
     wilson_upper,
 )
-from tabsoda.skips.settings import MinerSettings, PaperSettings
+from tabsoda.skips.settings import MinerSettings, PaperScreenSettings
 
 # scipy takes a confidence level, the paper z = 1.96.
 LEVEL = 0.950004209703559
@@ -72,17 +72,17 @@ def test_evidence_keeps_both_readings_of_the_table():
 
 
 def test_caps_by_position():
-    caps = position_caps(50, 100, 10_000, 10_000, PaperSettings())
+    caps = position_caps(50, 100, 10_000, 10_000, PaperScreenSettings())
     assert caps.false_positive == pytest.approx(0.007 * 1.1)
     assert caps.false_negative == pytest.approx(0.02 * 1.25 + 0.01)
     assert caps.support == 175  # floor(200 * (1 - .25 * .5))
 
 
 def test_caps_of_a_sparse_target_stop_at_the_ceiling_and_the_floor():
-    caps = position_caps(0, 10, 100, 4, PaperSettings())
+    caps = position_caps(0, 10, 100, 4, PaperScreenSettings())
     assert caps.false_negative == 0.05
     assert caps.support == 30
-    last = position_caps(99, 100, 100, 4, PaperSettings(position_support=1.0))
+    last = position_caps(99, 100, 100, 4, PaperScreenSettings(position_support=1.0))
     assert last.support == 22  # floor(.75 * 30)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabsoda.skips.screening import Counts, wilson_upper
-from tabsoda.skips.settings import PaperSettings
+from tabsoda.skips.settings import PaperScreenSettings
 
 if TYPE_CHECKING:
     from tabsoda.skips.paper_screen import Candidate
 
 
 def extensions(
-    rule: Candidate, blank: NDArray[np.bool_], settings: PaperSettings
+    rule: Candidate, blank: NDArray[np.bool_], settings: PaperScreenSettings
 ) -> list[Candidate]:
     """Return the rule for each neighbour whose blanks the same mask explains (Appendix A).
 
@@ -27,7 +27,7 @@ def extensions(
     ----------
     rule : Candidate
     blank : ndarray of bool, shape (n_rows, n_columns)
-    settings : PaperSettings
+    settings : PaperScreenSettings
     """
     reach, last = settings.neighbor_distance, blank.shape[1] - 1
     first = max(max(rule.gates) + 1, rule.target - reach)
@@ -41,7 +41,7 @@ def extensions(
     ]
 
 
-def explains(counts: Counts, settings: PaperSettings) -> bool:
+def explains(counts: Counts, settings: PaperScreenSettings) -> bool:
     """Return whether a mask passes the relaxed caps on a neighbour."""
     if counts.blank == 0 or counts.asked == 0:
         return False

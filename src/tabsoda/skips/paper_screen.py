@@ -22,7 +22,7 @@ from tabsoda.skips.screening import (
     position_caps,
     wilson_upper,
 )
-from tabsoda.skips.settings import PaperSettings
+from tabsoda.skips.settings import PaperScreenSettings
 from tabsoda.skips.tree_rules import design, grow, one_hot, splittable, walk
 from tabsoda.table import CodedTable
 
@@ -60,7 +60,7 @@ class Candidate:
 def mine_as_in_the_paper(
     table: CodedTable,
     asked: NDArray[np.bool_],
-    settings: PaperSettings,
+    settings: PaperScreenSettings,
     events: EventLog,
     progress: Progress,
 ) -> tuple[SkipRule, ...]:
@@ -99,7 +99,7 @@ def target_rules(
     codes: CellCodes,
     target: int,
     blank: NDArray[np.bool_],
-    settings: PaperSettings,
+    settings: PaperScreenSettings,
     events: EventLog,
 ) -> list[Candidate]:
     """Return the rules of one target that pass caps, Fisher's test and Benjamini-Hochberg."""
@@ -141,7 +141,7 @@ def propose(
     target: int,
     blank: NDArray[np.bool_],
     min_leaf: int,
-    settings: PaperSettings,
+    settings: PaperScreenSettings,
 ) -> list[Candidate]:
     """Return every path of the tree to a node that predicts blank, and the union of its leaves."""
     all_rows = np.ones(len(blank), dtype=bool)

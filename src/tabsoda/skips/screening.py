@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from tabsoda.skips.rules import Evidence
-from tabsoda.skips.settings import PaperSettings
+from tabsoda.skips.settings import PaperScreenSettings
 
 
 def wilson_upper(errors: ArrayLike, total: ArrayLike, z: float = 1.96) -> NDArray[np.float64]:
@@ -129,7 +129,7 @@ class Caps:
 
 
 def position_caps(
-    position: int, n_columns: int, n_rows: int, n_blank: int, settings: PaperSettings
+    position: int, n_columns: int, n_rows: int, n_blank: int, settings: PaperScreenSettings
 ) -> Caps:
     """Caps and support of a target by its position in the questionnaire (Appendix A).
 
@@ -140,7 +140,7 @@ def position_caps(
     n_columns, n_rows : int
     n_blank : int
         n_+ of the target.
-    settings : PaperSettings
+    settings : PaperScreenSettings
     """
     rho = position / n_columns
     false_positive = settings.max_false_positive_rate * (1 + settings.position_false_positive * rho)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from tabsoda.errors import InputError
-from tabsoda.settings_base import SettingGroup, setting
+from tabsoda.settings_base import SettingGroup, SettingsBase, setting
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,10 @@ class PuritySettings(SettingGroup):
 
 
 @dataclass(frozen=True)
-class PaperSettings(SettingGroup):
+class PaperScreenSettings(SettingGroup):
     """The paper's screen (Appendix A); defaults are those of PATH, NSDUH-50 and NSDUH-100."""
+
+    group = "paper"
 
     tree_depth: int = setting(4, "D_max: depth of the CART", low=1)
     answered_weight: float = setting(2.0, "W: class weight of answered rows", low=0)
@@ -118,31 +119,19 @@ class PaperSettings(SettingGroup):
 
 
 @dataclass(frozen=True)
-class MinerSettings:
+class MinerSettings(SettingsBase):
     """Settings of both screens.
 
     Examples
     --------
     >>> MinerSettings.preset("nsduh-200").paper.min_support_fraction
     0.005
-    >>> MinerSettings().with_paper(tree_depth=3).paper.tree_depth
+    >>> MinerSettings().replace(paper={"tree_depth": 3}).paper.tree_depth
     3
     """
 
     purity: PuritySettings = PuritySettings()
-    paper: PaperSettings = PaperSettings()
-
-    def with_purity(self, **changes: Any) -> MinerSettings:
-        """Return a copy with some settings of the default screen changed."""
-        return replace(self, purity=replace(self.purity, **changes))
-
-    def with_paper(self, **changes: Any) -> MinerSettings:
-        """Return a copy with some settings of the paper's screen changed."""
-        return replace(self, paper=replace(self.paper, **changes))
-
-    def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return plain dictionaries, ready for TOML or JSON."""
-        return asdict(self)
+    paper: PaperScreenSettings = PaperScreenSettings()
 
     @classmethod
     def preset(cls, name: str) -> MinerSettings:
@@ -163,15 +152,16 @@ PRESETS: dict[str, MinerSettings] = {
     "path": MinerSettings(),
     "nsduh-50": MinerSettings(),
     "nsduh-100": MinerSettings(),
-    "nsduh-200": MinerSettings().with_paper(
-        min_support_fraction=0.005, max_false_negative_rate=0.05
+    "nsduh-200": MinerSettings().replace(
+        paper={"min_support_fraction": 0.005, "max_false_negative_rate": 0.05}
     ),
-    "small-survey": MinerSettings()
-    .with_purity(max_asked_share=0.1, max_new_share=0.2, min_support=15)
-    .with_paper(
-        max_false_positive_rate=0.05,
-        max_false_negative_rate=0.10,
-        false_negative_ceiling=0.20,
-        min_leaf=10,
+    "small-survey": MinerSettings().replace(
+        purity={"max_asked_share": 0.1, "max_new_share": 0.2, "min_support": 15},
+        paper={
+            "max_false_positive_rate": 0.05,
+            "max_false_negative_rate": 0.10,
+            "false_negative_ceiling": 0.20,
+            "min_leaf": 10,
+        },
     ),
 }
