@@ -12,6 +12,7 @@ from desk_project import Desk, files_of, wait_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tabsoda.cli.demo import _program
 from tabsoda.desk.app import PAGE
 from tabsoda.desk.project import Project
 from tabsoda.desk.server import DeskServer, address_of
@@ -273,3 +274,15 @@ def test_a_project_that_cannot_be_written_to_is_named(empty, monkeypatch):
     monkeypatch.setattr("tabsoda.desk.server.write_json", refuse)
     with pytest.raises(InputError, match="cannot be written to"):
         DeskServer(empty).run()
+
+
+def test_the_demo_names_a_program_that_a_shell_finds(monkeypatch, tmp_path):
+    """After `make demo`, tabsoda is in a folder in which a shell does not look."""
+    program = tmp_path / "tabsoda"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(program), "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
+    assert _program() == str(program)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _program() == "tabsoda"

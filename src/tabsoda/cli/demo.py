@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -276,7 +279,15 @@ def _summary(run: Demo) -> Iterable[str]:
     )
     yield ""
     yield "To do the same on a page in the browser, run in that folder:"
-    yield "   tabsoda desk survey.sav"
+    yield f"   {_program()} desk survey.sav"
+
+
+def _program() -> str:
+    """Return the name of this program, or its path if a shell would not find it."""
+    path = Path(sys.argv[0])
+    if shutil.which("tabsoda") is not None or path.name != "tabsoda" or not path.is_file():
+        return "tabsoda"
+    return shlex.quote(str(path.absolute()))
 
 
 def _wrapped(line: str) -> str:
