@@ -155,6 +155,22 @@ def test_two_tabs_do_not_fight(screen, empty, survey_file):
     assert (schema["AGE"].role, schema["SEX"].kind) == ("ignore", "nominal")
 
 
+def test_pausing_a_job_does_not_hide_the_change_of_another_tab(screen, empty, survey_file):
+    open_survey(empty, empty.version, survey_file)
+    screen.browser.refresh()
+    screen.wait(lambda: screen.one('[data-name="SEX"] select'))
+    job = empty.jobs.submit("mine", "Mine", {})["id"]
+    screen.step("routing")
+    screen.wait(lambda: screen.one('.job.running [data-action="pause"]'))
+    correct(empty, empty.version, ["AGE.role=ignore"])
+    screen.click('.job.running [data-action="pause"]')
+    screen.wait(lambda: empty.jobs.get(job)["state"] == "paused")
+    screen.wait(lambda: screen.one(".job.paused"))
+    screen.click("#propose")
+    screen.text("#banner", "has changed since this page was loaded")
+    assert len(empty.jobs.summary()) == 1
+
+
 def test_quick_changes_of_one_tab_follow_one_another(screen, empty, survey_file):
     open_survey(empty, empty.version, survey_file)
     screen.browser.refresh()

@@ -23,10 +23,10 @@ let refusals = 0;
 
 const context = {
   project: null,
-  // Requests. A change carries the version of the project that the page shows; `ask` changes nothing.
+  // Requests. A change carries the version of the project that the page shows; `ask` needs none.
   api: {
     get,
-    ask: (path, body) => reported(post(path, { version: context.project.version, ...body })),
+    ask: (path, body) => reported(post(path, { version: context.project.version, ...body }), false),
     post: (path, body = {}) => inTurn(() => post(path, { version: context.project.version, ...body })),
     upload: (file, use, progress) => inTurn(() => send(file, use, context.project.version, progress)),
   },
@@ -70,10 +70,11 @@ function inTurn(request) {
   return turn;
 }
 
-async function reported(request) {
+async function reported(request, changes = true) {
   try {
     const answer = await request;
-    if (typeof answer.version === "number") {
+    // Only a change of this tab: what another tab has changed is not shown here yet.
+    if (changes && typeof answer.version === "number") {
       context.project.version = answer.version;
       // An error of an earlier attempt is over.
       showMessage("");
@@ -155,7 +156,7 @@ function contextOf(step) {
 }
 
 async function act(action, id) {
-  const answer = await context.api.post("jobs", { action, id });
+  const answer = await context.api.ask("jobs", { action, id });
   accept(answer.jobs);
 }
 
