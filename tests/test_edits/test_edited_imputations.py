@@ -319,3 +319,21 @@ def test_shards_repair_as_the_whole_file_does(tmp_path: Path, imputer, result, s
     alone = imputer.impute(make_frame(), m=2).edits
     assert manifest["edits"] == alone.to_dict()
     assert load_result(tmp_path / "out").edits == alone
+
+
+def test_contradicting_edits_stop_impute_before_the_fit(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "\n".join(f"{20 + n % 40},{n % 7}" for n in range(200))
+    Path("a.csv").write_text(f"AGE,CHILDREN\n{rows}\n,3\n", encoding="utf-8")
+    edits = "".join(f'[[edit]]\nrule = "{rule}"\n' for rule in ("AGE < CHILDREN", "AGE > CHILDREN"))
+    main(["inspect", "a.csv", "-o", "a.toml"])
+    with Path("a.toml").open("a", encoding="utf-8") as description:
+        description.write(edits)
+    capsys.readouterr()
+
+    with pytest.raises(SystemExit) as stopped:
+        main(["impute", "a.csv", "--survey", "a.toml", "-o", "out", "--quality", "tiny"])
+
+    assert stopped.value.code == 2
+    assert "contradict" in capsys.readouterr().err
+    assert not Path("out").exists()

@@ -249,7 +249,6 @@ class TabSODAImputer(SklearnImputer):
             self.routes_ = RouteModels.fit(seen.table, self.rules_)
         self.schema_ = None if survey.is_array else survey.schema
         self.edits_ = EditSet.of(survey.schema, survey.table)
-        refuse_contradictions(self.edits_, survey.table, self.rules_)
         self.settings_ = self.engine_.settings.to_dict()
         self.history_ = self.engine_.history
         self.events_ = EventLog([*survey.events, *known, *self.engine_.events])
@@ -420,10 +419,14 @@ class TabSODAImputer(SklearnImputer):
         return self
 
     def _under_rules(self, survey: Survey, rules: Any, progress: Progress | None) -> Survey:
-        """Apply rules before a fit, or mine them."""
+        """Apply rules before a fit, or mine them; refuse edits that contradict them or the data."""
         if self.skips == "mine":
-            return skip_derived(mined_survey(survey, self.screen, self.miner, progress))
-        return skip_derived(survey if rules is None else apply_rules(survey, rules))
+            survey = mined_survey(survey, self.screen, self.miner, progress)
+        elif rules is not None:
+            survey = apply_rules(survey, rules)
+        survey = skip_derived(survey)
+        refuse_contradictions(EditSet.of(survey.schema, survey.table), survey.table, survey.rules)
+        return survey
 
     def _under_own_rules(self, survey: Survey) -> Survey:
         """Apply the rules of the fitted model."""
