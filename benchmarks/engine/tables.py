@@ -294,6 +294,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "confirmed": ("number_medians_confirmed.json", confirmed),
     "stages": ("stages.json", stages),
     "more cores": ("threads_more_cores.json", more_cores),
+    "sixteen cores": ("threads_sixteen_cores.json", more_cores),
     "announced": ("announced_cost.json", announced),
     "cpu times": ("cpu_times.json", cpu_times),
 }
