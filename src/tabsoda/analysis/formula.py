@@ -127,7 +127,7 @@ def _check_size(formula: str) -> None:
         return
     if n_terms > _MOST_TERMS:
         raise InputError(
-            "The formula stands for too many terms",
+            "The formula expands to too many terms",
             found=f"more than {_MOST_TERMS:,} products",
             expected=f"at most {_MOST_TERMS:,} terms",
             next_step="Write the products that you need, such as AGE:SEX",

@@ -134,7 +134,7 @@ def _check_references(labels: list[tuple[TermLabel, ...]]) -> None:
         for first, other in zip(labels[0], others, strict=True):
             if first != other:
                 raise InputError(
-                    f"Draw {draw} has another reference level than the first draw",
+                    f"Draw {draw} has a different reference level from the first draw",
                     found=f"{other}; {first} in draw 1",
                     next_step="Merge rare levels, or choose a wider subset",
                 )

@@ -69,7 +69,7 @@ def picked_formula(
     for pair in products:
         if len(pair) != 2 or not set(pair) <= set(texts) or pair[0] == pair[1]:
             raise InputError(
-                "A product is of two different terms of the model", found=" and ".join(pair)
+                "A product needs two different terms of the model", found=" and ".join(pair)
             )
         first, second = (_factor(name, texts[name]) for name in pair)
         joined.append(f"{first}:{second}")

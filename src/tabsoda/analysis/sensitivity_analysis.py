@@ -307,7 +307,7 @@ def sensitivity(
     level : float
         Of the intervals.
     seed : int
-        Of the random numbers by which categorical answers change.
+        Seed of the random numbers that decide which categorical answers change.
     within_range : bool
         Keep shifted numbers within the range of the observed ones.
     rules : RuleSet, optional

@@ -285,10 +285,10 @@ def _number_move(
     size = float(observed.std(ddof=1)) if shift.unit == "sd" and len(observed) > 1 else 1.0
     if not size > 0:
         raise InputError(
-            "has no standard deviation to shift by",
+            "has a standard deviation of 0, so it cannot be shifted in standard deviations",
             column=column.name,
             found="observed answers that are all the same",
-            next_step="Use the unit units",
+            next_step='Use the unit "units", the units of the question',
         )
     ends = (observed.min(), observed.max()) if within_range else (-np.inf, np.inf)
 

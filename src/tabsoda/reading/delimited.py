@@ -202,7 +202,7 @@ def _check_lines(text: str, delimiter: str, name: str) -> list[str]:
         if width != expected and width > 0:
             last = " (the last line: the file may be truncated)" if number == len(widths) else ""
             raise InputError(
-                f"Line {number} of '{name}' has another number of fields than the header{last}",
+                f"Line {number} of '{name}' does not have as many fields as the header{last}",
                 found=f"{width} fields",
                 expected=f"{expected} fields",
                 next_step="Repair that line, quote texts that contain the delimiter, or download "

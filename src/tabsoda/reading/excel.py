@@ -101,7 +101,7 @@ def _refuse_bomb(path: Path) -> None:
     size = path.stat().st_size
     if unpacked > _MUCH and unpacked > _LARGEST_RATIO * size:
         raise InputError(
-            f"The file '{path.name}' unpacks to far more than a workbook of its size holds",
+            f"The file '{path.name}' unpacks to far more than workbooks of its size usually do",
             found=f"{size / 1e6:,.1f} MB that unpack to {unpacked / 1e6:,.0f} MB",
             expected=f"at most {_LARGEST_RATIO} times its size",
             next_step="If you trust it, open it in Excel and save the sheet as CSV",

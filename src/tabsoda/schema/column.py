@@ -157,7 +157,7 @@ class Column:
             )
         if not all(math.isfinite(bound) for bound in given) or given != sorted(given):
             raise InputError(
-                "has bounds between which no answer lies",
+                "has bounds that exclude every answer",
                 column=self.name,
                 found=f"minimum {self.minimum}, maximum {self.maximum}",
                 expected="finite numbers, the minimum not above the maximum",

@@ -62,7 +62,7 @@ def from_state(
     """Rebuild saved regressions; :class:`InputError` if the parts are inconsistent."""
     if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
         raise InputError(
-            "The saved regressions have another format version",
+            "The saved regressions have a different format version",
             expected=f"format {_FORMAT}",
             next_step="Fit the model again with this version",
         )

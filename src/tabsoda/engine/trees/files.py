@@ -53,7 +53,7 @@ def from_state(
     """Rebuild the coding and the models; :class:`InputError` if they are inconsistent."""
     if not isinstance(content, Mapping) or content.get("format") != _FORMAT:
         raise InputError(
-            "The saved trees have another format version",
+            "The saved trees have a different format version",
             expected=f"format {_FORMAT}",
             next_step="Fit the model again with this version",
         )
