@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pictures import PICTURES, start_browser
+from pictures import HEIGHT, PICTURES, WIDTH, start_browser
 
 from tabsoda.datasets import make_survey
 from tabsoda.desk.describing import correct
@@ -44,7 +44,13 @@ def wait_for(project: Project, job: str, *states: str) -> None:
 
 
 def take(
-    browser: Any, server: DeskServer, step: str, name: str, script: str = "", seen: str = ""
+    browser: Any,
+    server: DeskServer,
+    step: str,
+    name: str,
+    script: str = "",
+    seen: str = "",
+    height: int = HEIGHT,
 ) -> None:
     """Show a step, run a script on it, and write the picture.
 
@@ -60,8 +66,11 @@ def take(
         What is clicked before the picture is taken.
     seen : str
         The selector of an element to wait for after that.
+    height : int
+        Of the window, in pixels.
     """
     browser.get("about:blank")
+    browser.set_window_size(WIDTH, height)
     browser.get(f"{server.address}#{step}")
     wait_until(lambda: browser.find_elements("css selector", f".step.{step}"))
     browser.execute_script(script)
@@ -74,12 +83,12 @@ def take(
 def open_and_route(project: Project, browser: Any, server: DeskServer) -> None:
     """Correct a column, mine and approve rules."""
     correct(project, project.version, ["EDUC.kind=ordinal"])
-    take(browser, server, "open", "open")
+    take(browser, server, "open", "open", height=1560)
     click = "document.querySelector('[data-name=EDUC] .link').click()"
     take(browser, server, "open", "column", click, "dialog[open]")
     wait_for(project, project.jobs.submit("mine", "Mine the routing rules", {})["id"], *_ENDED)
     wait_for(project, project.jobs.submit("edits", "Propose edits", {})["id"], *_ENDED)
-    take(browser, server, "routing", "routing")
+    take(browser, server, "routing", "routing", height=1300)
     rules = RuleSet.from_toml(project.rules)
     save_rules(rules.approve(note="read", by="Ann Smith"), project.rules)
 
