@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from tabsoda._internal.files import write_json
+from tabsoda._internal.threads import load_torch
 from tabsoda.bench.cases import SurveyCase
 from tabsoda.bench.gates import seen_table
 from tabsoda.bench.masking import hide_cells
@@ -59,6 +59,10 @@ def main() -> None:
     parser.add_argument("--against", choices=METHODS, default="MissForest")
     options = parser.parse_args()
     n_cores = 1 if options.cpu else N_CORES
+    # As a program does that imports tabsoda first: waiting threads sleep.
+    load_torch()
+    import torch
+
     torch.set_num_threads(n_cores)
     clock = cpu_seconds if options.cpu else time.perf_counter
     built = {}

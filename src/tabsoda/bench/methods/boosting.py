@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from tabsoda._internal.randomness import numpy_generator
+from tabsoda._internal.threads import worker_threads
 from tabsoda.bench.methods.contract import Estimates, ShareDone, SkipView
 from tabsoda.bench.methods.point_estimates import center, estimates_from, level_shares
 from tabsoda.bench.methods.skip_views import as_shown, skip_flags, tree_values
@@ -27,8 +28,7 @@ class Boosting:
 
     Classifiers for nominals and ordinals, regression for numbers, each stopped early on a tenth of
     its rows. A level answered by fewer than ``min_level_rows`` is not modelled: it keeps its share
-    of the answers as probability. Results do not depend on the number of threads, which follows
-    ``OMP_NUM_THREADS``.
+    of the answers as probability.
 
     Parameters
     ----------
@@ -68,25 +68,28 @@ class Boosting:
             native[position] = column.kind is ColumnKind.NOMINAL and column.n_levels <= few
         question = np.concatenate([np.arange(len(table.columns)), skip_flags(shown)])
         numbers, probabilities = {}, {}
-        for position, column in enumerate(table.columns):
-            if progress is not None:
-                progress(position / len(table.columns))
-            if not table.states.missing[:, position].any():
-                continue
-            # Its own flag says nothing: it is 0 wherever there is an answer to learn or to find.
-            others = question != position
-            state = int(numpy_generator(seed, "boosting", position).integers(2**31))
-            problem = _Problem(
-                predictors[:, others],
-                native[others],
-                table.values[:, position],
-                table.states.missing[:, position],
-                state,
-            )
-            if column.is_categorical:
-                probabilities[position] = self._classify(problem, column.n_levels)
-            else:
-                numbers[position] = self._regress(problem)
+        # One thread: where waiting threads sleep, as they do here, more of them take many times as
+        # long on tables of a few thousand rows.
+        with worker_threads(1):
+            for position, column in enumerate(table.columns):
+                if progress is not None:
+                    progress(position / len(table.columns))
+                if not table.states.missing[:, position].any():
+                    continue
+                # Its own flag says nothing: it is 0 wherever an answer is to be learned or found.
+                others = question != position
+                state = int(numpy_generator(seed, "boosting", position).integers(2**31))
+                problem = _Problem(
+                    predictors[:, others],
+                    native[others],
+                    table.values[:, position],
+                    table.states.missing[:, position],
+                    state,
+                )
+                if column.is_categorical:
+                    probabilities[position] = self._classify(problem, column.n_levels)
+                else:
+                    numbers[position] = self._regress(problem)
         return estimates_from(table, numbers, probabilities)
 
     def _classify(self, problem: _Problem, n_levels: int) -> Numbers:

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from tabsoda._internal.randomness import numpy_generator
+from tabsoda._internal.threads import worker_threads
 from tabsoda.bench.methods.chained_models import ChainedModel, model_for
 from tabsoda.bench.methods.contract import Estimates, SkipView
 from tabsoda.bench.methods.point_estimates import estimates_from
@@ -98,7 +99,9 @@ class ChainedEquations:
             delayed(self._chain)(form, chosen, numpy_generator(seed, "mice", draw))
             for draw in range(self.n_draws)
         )
-        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
+        # In products this small, the threads of BLAS wait for each other longer than they compute.
+        with worker_threads(1):
+            return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
 
     def _chain(
         self,
