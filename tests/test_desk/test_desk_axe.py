@@ -13,6 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 from test_desk_browser import Screen
 
+from tabsoda import load_result
 from tabsoda.skips.rule_set import RuleSet
 
 pytestmark = pytest.mark.slow
@@ -121,3 +122,11 @@ def test_the_review_page(check, browser, serve, finished):
     screen.press("e")
     screen.wait(lambda: screen.one("dialog[open], .editor"))
     check("editor")
+
+
+def test_the_report(check, browser, finished):
+    result = load_result(finished.run_folder("first"))
+    page = finished.folder / "report.html"
+    result.report(page)
+    browser.get(page.as_uri())
+    check("report")

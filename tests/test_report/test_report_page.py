@@ -76,7 +76,7 @@ def test_questions_can_be_found_by_name_and_label(page, browser):
     assert sum(card.is_displayed() for card in cards) == 1
 
 
-@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("width", [360, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_its_window_in_either_scheme(page, browser, width, scheme):
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
@@ -87,6 +87,20 @@ def test_the_page_fits_its_window_in_either_scheme(page, browser, width, scheme)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     assert background == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 22, 21)"}[scheme]
+
+
+def test_what_is_wider_than_the_window_is_reached_by_keys(page, browser):
+    metrics = {"deviceScaleFactor": 1, "mobile": False, "height": 800, "width": 360}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(page.as_uri())
+    wide, reached = browser.execute_script(
+        "const parts = [...document.querySelectorAll('body *')].filter("
+        "  (one) => getComputedStyle(one).overflowX === 'auto');"
+        "const wide = parts.filter((one) => one.scrollWidth > one.clientWidth);"
+        "return [wide.length, parts.filter((one) => one.tabIndex === 0).length]"
+    )
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide == reached > 0
 
 
 @pytest.mark.parametrize("width", [320, 390, 700, 1280])

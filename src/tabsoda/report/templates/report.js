@@ -11,3 +11,17 @@ field.addEventListener("input", () => {
   const shown = rows.filter((row) => !row.hidden).length;
   document.getElementById("found").textContent = words.length ? `${shown} of ${rows.length}` : "";
 });
+
+// What is wider than the window can be scrolled with the arrow keys.
+const wide = [...document.querySelectorAll(".scroll")];
+function reachable() {
+  for (const part of wide) {
+    if (part.scrollWidth > part.clientWidth) {
+      part.tabIndex = 0;
+    } else {
+      part.removeAttribute("tabindex");
+    }
+  }
+}
+reachable();
+window.addEventListener("resize", reachable);
