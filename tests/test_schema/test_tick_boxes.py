@@ -1,15 +1,12 @@
-"""Boxes to tick: an unticked box is not a missing answer, and is never imputed as ticked."""
+"""Boxes to tick: which belong to one select-all question, and which are left alone."""
 
-import pandas as pd
 import polars as pl
-import pyreadstat
+import pytest
 
-from tabsoda import read_survey
 from tabsoda.schema import ColumnRole
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.inference import propose_schema
-
-PIES = ["Apple", "Cherry", "Pecan", "Pumpkin"]
+from tabsoda.schema.select_all import Candidate, select_all_questions
 
 
 def ticked(answer, every, rows=60):
@@ -18,28 +15,6 @@ def ticked(answer, every, rows=60):
 
 def roles(frame, hints=None):
     return {column.name: column.role for column in propose_schema(frame, hints)}
-
-
-def test_boxes_of_a_web_form_are_left_alone(tmp_path):
-    columns = {"pray": ["Yes", "No", None] * 20}
-    columns |= {f"Which pies? - {pie}": ticked(pie, n + 2) for n, pie in enumerate(PIES)}
-    path = tmp_path / "form.csv"
-    pl.DataFrame(columns).write_csv(path)
-    survey = read_survey(path)
-    assert list(survey.table.names) == ["pray"]
-    assert survey.schema["Which pies? - Apple"].role is ColumnRole.IGNORE
-    assert "a box to tick" in survey.schema["Which pies? - Apple"].note
-    guessed = [event for event in survey.events if event.kind == "role_guessed"]
-    assert len(guessed) == len(PIES)
-
-
-def test_boxes_of_an_spss_file_hold_one_labelled_code(tmp_path):
-    frame = pd.DataFrame({f"media_{n}": ticked(1.0, n + 2) for n in range(3)})
-    frame["sex"] = [1.0, 2.0] * 30
-    path = tmp_path / "media.sav"
-    labels = {name: {1.0: "Yes"} for name in frame.columns[:3]}
-    pyreadstat.write_sav(frame, path, variable_value_labels=labels)
-    assert list(read_survey(path).table.names) == ["sex"]
 
 
 def test_texts_that_mean_blank_leave_a_box_a_box():
@@ -69,3 +44,75 @@ def test_what_resembles_a_list_of_boxes():
     assert set(roles(coded, refused).values()) == question
     # No blanks at all.
     assert set(roles(pl.DataFrame({f"c{n}": [1] * 60 for n in range(3)})).values()) == question
+
+
+def boxes(names, labels=None, answers=None):
+    """Return candidates with different numbers of ticks."""
+    labels, answers = labels or [""] * len(names), answers or [1] * len(names)
+    return [
+        Candidate(name, label, answer, 10 + place)
+        for place, (name, label, answer) in enumerate(zip(names, labels, answers, strict=True))
+    ]
+
+
+PIES = ["Apple", "Cherry", "Sweet potato and pecan", "Other (please specify)"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "question"),
+    [
+        (boxes(["Q7_1", "Q7_2", "Q7_4"]), "Q7"),
+        (boxes(["drinks/beer", "drinks/wine", "drinks/none"]), "drinks"),
+        (boxes(["q7___1", "q7___2", "q7___3"]), "q7"),
+        (boxes(["Q7[SQ001]", "Q7[SQ002]", "Q7[SQ003]"]), "Q7"),
+        (boxes(["Q7a", "Q7b", "Q7c"]), "Q7"),
+        (boxes(["media1", "media2", "media3"]), "media"),
+        (boxes(["a", "b", "c"], [f"Which pies? - {pie}" for pie in PIES[:3]]), "Which pies?"),
+        (boxes([f"Which pies?: {pie}" for pie in PIES], None, PIES), "Which pies?"),
+        # The option has the mark that parts it from the question.
+        (boxes(["Q7_1", "Q7_2", "Q7_3"], ["Pies: A", "Pies: B", "Pies: Other: which?"]), "Pies"),
+    ],
+)
+def test_boxes_share_a_question_in_name_or_label(columns, question):
+    assert select_all_questions(columns) == [question] * len(columns)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        boxes(["Q7_1", "Q7_2"]),
+        boxes(["v1", "v2", "v3"]),
+        boxes(["VAR00001", "VAR00002", "VAR00003"]),
+        boxes(["var1", "var2", "var3"]),
+        boxes(["smokes", "drinks", "runs"]),
+        boxes(["Q7_1", "Q8_1", "Q9_1"]),
+        # Names agree, the questions do not.
+        boxes(["h_1", "h_2", "h_3"], ["Cars? - A", "Pets? - A", "Pies? - A"]),
+        # Blank in the same rows.
+        [Candidate(f"Q7_{n}", answer=1, n_answers=30) for n in range(3)],
+        # Hardly anything is blank: answers to three questions.
+        [Candidate(f"Q7_{n}", answer=1, n_answers=30 + n, has_blanks=n < 2) for n in range(3)],
+        [*boxes(["Q7_1", "Q7_2"]), Candidate("Q7_x", n_answers=9), *boxes(["Q7_3"])],
+    ],
+)
+def test_other_boxes_are_no_select_all_question(columns):
+    assert select_all_questions(columns) == [""] * len(columns)
+
+
+def test_neighbouring_questions_stay_apart():
+    two = [*boxes(["Q7_1", "Q7_2", "Q7_3"]), *boxes(["Q8_1", "Q8_2", "Q8_3"])]
+    assert select_all_questions(two) == ["Q7"] * 3 + ["Q8"] * 3
+    labels = ["Which of these? - A", "Which of these? - B", "Which of these? - C"]
+    same = [*boxes(["Q7_1", "Q7_2", "Q7_3"], labels), *boxes(["Q8_1", "Q8_2", "Q8_3"], labels)]
+    found = select_all_questions(same)
+    assert found == ["Which of these?"] * 3 + ["Which of these? (2)"] * 3
+
+
+def test_texts_and_options_that_nobody_ticked_do_not_part_a_question():
+    first, second, third, none = boxes(["Q7_1", "Q7_2", "Q7_4", "Q7_5"])
+    text = Candidate("Q7_4_TEXT", "", None, 8, is_text=True)
+    columns = [first, second, Candidate("Q7_3"), third, text, none, Candidate("Q8", n_answers=60)]
+    assert select_all_questions(columns) == ["Q7", "Q7", "", "Q7", "Q7", "Q7", ""]
+    # A text of another question ends it.
+    remark = Candidate("remarks", "", None, 8, is_text=True)
+    assert select_all_questions([first, second, third, remark])[-1] == ""

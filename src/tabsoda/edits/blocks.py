@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, Literal
 
+from tabsoda.schema.codes import as_number
 from tabsoda.schema.column import Code, Column
 from tabsoda.schema.schema import Schema
 
@@ -35,7 +36,7 @@ class Block:
     text : str
         What their labels begin with, or their names.
     chosen : Code or None
-        The level of a chosen answer in a select-all block.
+        The level of a chosen answer in a select-all block; of its first question if they differ.
     """
 
     kind: Literal["select-all", "grid"]
@@ -74,6 +75,8 @@ def find_blocks(schema: Schema) -> tuple[Block, ...]:
 
 def _answers(column: Column) -> tuple[Any, ...]:
     """Return what neighbours of one block share; unique for numbers, which form none."""
+    if column.select_all:
+        return ("select_all", column.select_all)
     if not column.is_categorical or not column.levels:
         return (column.name,)
     labels = tuple(column.level_labels.get(level, "") for level in column.levels)
@@ -92,6 +95,8 @@ def _with_one_stem(columns: list[Column]) -> Iterator[list[Column]]:
 
 
 def _related(one: Column, other: Column) -> bool:
+    if one.select_all:
+        return one.select_all == other.select_all
     before, after = _ITEM.match(one.name), _ITEM.match(other.name)
     if before and after and before["stem"].lower() == after["stem"].lower():
         numbers = before["item"].isdigit(), after["item"].isdigit()
@@ -125,15 +130,17 @@ def _shared_start(texts: Sequence[str]) -> str:
 def _block(columns: list[Column]) -> Block:
     names = tuple(column.name for column in columns)
     text = _shared_start([column.label for column in columns]).strip(" :-–(")
-    chosen = _chosen_level(columns[0])
+    chosen = chosen_level(columns[0])
     kind: Literal["select-all", "grid"] = "grid" if chosen is None else "select-all"
     stem = _shared_start(list(names)).rstrip("_./- ") or names[0]
-    return Block(kind, names, text if len(text) >= 8 else stem, chosen)
+    return Block(kind, names, columns[0].select_all or (text if len(text) >= 8 else stem), chosen)
 
 
-def _chosen_level(column: Column) -> Code | None:
+def chosen_level(column: Column) -> Code | None:
     """Return the level that means "chosen"; None if the levels are not a yes and a no."""
     levels, labels = column.levels, column.level_labels
+    if column.select_all:
+        return next((level for level in levels if as_number(level) != 0), None)
     if len(levels) == 1:
         return levels[0]
     if len(levels) != 2:

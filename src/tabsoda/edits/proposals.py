@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tabsoda.edits.blocks import Block, find_blocks
+from tabsoda.edits.blocks import Block, chosen_level, find_blocks
 from tabsoda.schema.column import Column
 from tabsoda.schema.edit import Edit
 from tabsoda.schema.schema import Schema
@@ -213,14 +213,15 @@ def _bounds(numbers: dict[str, Values], schema: Schema) -> Iterator[Proposal]:
 
 def _exclusions(block: Block, table: CodedTable) -> Iterator[Proposal]:
     """Yield the item of a select-all block that excludes all others: "none of these"."""
-    if block.chosen is None or len(block.names) < 3:
-        return
     places = [table.names.index(name) for name in block.names]
-    column = table.columns[places[0]]
-    level = column.levels.index(block.chosen)
+    columns = [table.columns[place] for place in places]
+    codes = [chosen_level(column) for column in columns]
+    if None in codes or len(block.names) < 3:
+        return
+    levels = [column.levels.index(code) for column, code in zip(columns, codes, strict=True)]
     values = table.values[:, places]
-    chosen = np.where(np.isnan(values), np.nan, values == level)
-    if column.n_levels == 1:
+    chosen = np.where(np.isnan(values), np.nan, values == levels)
+    if columns[0].n_levels == 1:
         chosen = np.nan_to_num(chosen)
     for item, name in enumerate(block.names):
         others = np.delete(chosen, item, axis=1)
@@ -231,13 +232,10 @@ def _exclusions(block: Block, table: CodedTable) -> Iterator[Proposal]:
         expected = float(own.sum()) * float(any_other.mean()) if n else 0.0
         if n < _FEWEST_KNOWN or expected < max(_FEWEST_EXPECTED, 20 * both):
             continue
-        code = repr(block.chosen)
-        listed = " or ".join(
-            f"{_quoted(other)} == {code}" for other in block.names if other != name
-        )
-        rule = f"not ({_quoted(name)} == {code} and ({listed}))"
-        asked = table.columns[places[item]]
-        says = "none of these" if _says_none(asked) else "excludes the others"
+        said = [f"{_quoted(n)} == {c!r}" for n, c in zip(block.names, codes, strict=True)]
+        listed = " or ".join(said[:item] + said[item + 1 :])
+        rule = f"not ({said[item]} and ({listed}))"
+        says = "none of these" if _says_none(columns[item]) else "excludes the others"
         yield _proposal(rule, "exclusion", f"{name} {says} in {block.text}", n, both, expected)
 
 

@@ -60,6 +60,12 @@ _DESCRIBE: dict[str, EventText] = {
         "several answers per cell split",
         "{options} columns, one per option, at {separator}[; not options: {others:quoted}]",
     ),
+    "boxes_coded": EventText(
+        "states",
+        "boxes of a select-all question coded",
+        "{question:quoted}, {boxes:box/boxes}: {answered:respondent/respondents} answered it, "
+        "so their blank boxes are 0; {blank:respondent/respondents} ticked none: no answer",
+    ),
     "codebook_used": EventText(
         "describe",
         "codebook used",

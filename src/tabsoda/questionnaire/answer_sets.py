@@ -226,7 +226,7 @@ def _answer_set(expression: Expression, gates: Gates) -> AnswerSet:
 
 
 def _chosen(column: Column) -> AnswerSet:
-    chosen = frozenset(level for level in column.levels if is_chosen(level))
+    chosen = frozenset(chosen_levels(column))
     if never_chosen(column):
         return AnswerSet(column)
     if not chosen or len(chosen) == len(column.levels):
@@ -328,6 +328,13 @@ def _outside(spans: Spans) -> Spans:
 
 def _spelled(code: object) -> str:
     return str(numeric_if_possible(code)) if isinstance(code, str | int | float) else str(code)
+
+
+def chosen_levels(column: Column) -> tuple[Code, ...]:
+    """Return the levels of an option's column that mean that it was chosen."""
+    if column.select_all:
+        return tuple(level for level in column.levels if as_number(level) != 0)
+    return tuple(level for level in column.levels if is_chosen(level))
 
 
 def is_chosen(level: Code) -> bool:

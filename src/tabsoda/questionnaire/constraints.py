@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tabsoda.edits.expression import Expression as EditExpression
 from tabsoda.edits.parsing import Source
 from tabsoda.errors import InputError
-from tabsoda.questionnaire.answer_sets import conjuncts, is_chosen, never_chosen, plain_value
+from tabsoda.questionnaire.answer_sets import chosen_levels, conjuncts, never_chosen, plain_value
 from tabsoda.questionnaire.columns import FormColumns
 from tabsoda.questionnaire.expressions import (
     Call,
@@ -186,7 +186,7 @@ class _Writer:
         if options is None:
             return self.text(Operation("=", reference, Literal(code)))
         column = self._columns.get(options.get(code, ""))
-        chosen = [] if column is None else [one for one in column.levels if is_chosen(one)]
+        chosen = () if column is None else chosen_levels(column)
         if column is not None and never_chosen(column):
             return "(1 == 0)"
         if column is None or not chosen:

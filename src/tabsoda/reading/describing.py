@@ -23,6 +23,7 @@ from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.inference import propose_schema
 from tabsoda.schema.json_form import parse_json_list
 from tabsoda.schema.schema import Schema
+from tabsoda.schema.select_all import box_labels, box_levels
 from tabsoda.schema.special_codes import doubtful_labels, special_codes
 from tabsoda.schema.values import comparable
 
@@ -189,6 +190,9 @@ def _with_levels(column: Column, series: pl.Series, hints: ColumnHints, events: 
     levels = tuple(
         plain(value) for value in found if special.find(value) is None and not is_blank_word(value)
     )
+    if column.select_all:
+        levels = box_levels(levels, column.name)
+        column = replace(column, level_labels=box_labels(levels, column.level_labels))
     events.add("levels_taken_from_data", column=column.name, levels=len(levels))
     return replace(column, levels=levels)
 

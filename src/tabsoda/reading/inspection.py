@@ -13,6 +13,7 @@ from tabsoda.survey import Survey
 WORTH_A_LOOK = frozenset(
     {
         "blank_words_found",
+        "boxes_coded",
         "code_in_several_columns",
         "code_kept_as_answer",
         "code_with_several_meanings",

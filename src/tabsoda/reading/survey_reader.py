@@ -11,6 +11,7 @@ import numpy as np
 from tabsoda.edits.derived_columns import with_derived
 from tabsoda.errors import InputError
 from tabsoda.events import EventLog
+from tabsoda.reading.boxes import with_coded_boxes
 from tabsoda.reading.codebook import read_codebook
 from tabsoda.reading.coding import CodedColumn, code_column
 from tabsoda.reading.describing import describe, given_description
@@ -109,6 +110,7 @@ def read_survey(
             found=f"{len(schema)} columns, none of them a question",
             next_step="Give at least one column the role question",
         )
+    raw = with_coded_boxes(raw, schema, events)
     coded = {column.name: _code(column, raw) for column in schema.questions}
     _judge_unlisted(coded, schema, unlisted, events)
     table = _table(schema, coded)

@@ -87,6 +87,9 @@ class Column:
         ``"nominal: 3 different texts"``.
     minimum, maximum : float or None
         Smallest and largest possible answer of a continuous question.
+    select_all : str
+        The select-all question of which the column is a box to tick; boxes of one question have the
+        same text. A blank box is 0, not ticked, if another box of the question is ticked.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Column:
     guessed: str = ""
     minimum: float | None = None
     maximum: float | None = None
+    select_all: str = ""
 
     def __post_init__(self) -> None:
         self._check_bounds()

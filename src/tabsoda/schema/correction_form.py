@@ -29,13 +29,14 @@ ReasonOrAnswer = Literal["skip", "refused", "dont_know", "blank", "other", "answ
 LevelSets = dict[str, Codes]
 
 _SETTING = re.compile(
-    r"^(?:(?P<pattern>.+)\.)?(?P<field>kind|role|label|levels|blanks|missing\.(?P<code>[^=]+))"
+    r"^(?:(?P<pattern>.+)\.)?(?P<field>kind|role|label|levels|select_all|blanks|missing\.(?P<code>[^=]+))"
     r"=(?P<value>.*)$",
     re.DOTALL,
 )
 _FORMS = (
     "'PATTERN.kind=ordinal', 'PATTERN.role=ignore', 'PATTERN.levels=1,2,3',"
-    " 'PATTERN.missing.-9=refused', 'missing.-9=refused' or 'blanks=skip'"
+    " 'PATTERN.select_all=QUESTION', 'PATTERN.missing.-9=refused', 'missing.-9=refused'"
+    " or 'blanks=skip'"
 )
 
 
@@ -51,6 +52,7 @@ class CorrectionForm(BaseModel):
     blanks: ReasonOrAnswer | None = None
     minimum: StrictInt | StrictFloat | None = None
     maximum: StrictInt | StrictFloat | None = None
+    select_all: StrictStr | None = None
 
     def correction(
         self, pattern: str, level_sets: Mapping[str, Codes], *, whole_file: bool = False
@@ -74,6 +76,7 @@ class CorrectionForm(BaseModel):
             whole_file,
             self.minimum,
             self.maximum,
+            self.select_all,
         )
 
 
@@ -134,7 +137,7 @@ def _joined(one: Correction, later: Correction) -> Correction:
     """Return both corrections as one; the later one has priority."""
     given = {
         name: getattr(later, name)
-        for name in ("kind", "role", "label", "levels")
+        for name in ("kind", "role", "label", "levels", "select_all")
         if getattr(later, name) is not None
     }
     return replace(one, **given, codes={**one.codes, **later.codes})

@@ -22,8 +22,9 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from tabsoda.errors import InputError
-from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.codes import CodeBook, as_number, is_blank_word
 from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.select_all import box_labels, box_levels
 
 # Written instead of a reason where a code is an answer after all.
 ANSWER = "answer"
@@ -31,7 +32,7 @@ ANSWER = "answer"
 EMPTY_CELL = "."
 # In the note of a column, between the keys set by a person and the columns they apply to.
 _BY_YOU = " set by you "
-_SETTABLE = ("kind", "role", "label", "levels", "minimum", "maximum")
+_SETTABLE = ("kind", "role", "label", "levels", "minimum", "maximum", "select_all")
 # At most this many whole numbers are taken as categories if the kind is not given.
 _FEW_LEVELS = 10
 
@@ -57,6 +58,8 @@ class Correction:
         codes occur.
     minimum, maximum : float or None
         Bounds of a number.
+    select_all : str or None
+        The select-all question of which the columns are boxes; empty if they are no boxes.
     """
 
     pattern: str
@@ -69,6 +72,7 @@ class Correction:
     whole_file: bool = False
     minimum: float | None = None
     maximum: float | None = None
+    select_all: str | None = None
 
     def matches(self, name: str) -> bool:
         """Return whether the pattern matches a column.
@@ -117,6 +121,9 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
     >>> found.kind.value, found.levels, found.special_codes[9].value
     ('ordinal', (1, 2, 3), 'dont_know')
     """
+    given = correction
+    if given.select_all and given.role in (None, ColumnRole.QUESTION):
+        correction = _of_box(column, given, values_of)
     codes = correction.codes
     if correction.whole_file:
         if column.role is not ColumnRole.QUESTION:
@@ -136,6 +143,7 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
     levels = _levels(column.name, kind, known, special, labels, codes, values_of)
     if role is not ColumnRole.QUESTION:
         levels = ()
+    select_all = "" if becomes_question else column.select_all
     corrected = replace(
         column,
         kind=kind,
@@ -146,13 +154,33 @@ def correct(column: Column, correction: Correction, values_of: ValuesOf) -> Colu
         special_codes=special,
         minimum=column.minimum if correction.minimum is None else correction.minimum,
         maximum=column.maximum if correction.maximum is None else correction.maximum,
+        select_all=select_all if correction.select_all is None else correction.select_all,
         # A kind that a person gives is not a guess.
         confidence=column.confidence if correction.kind is None else None,
     )
-    confirms_role = correction.role is not None and column.is_guess
+    confirms_role = given.role is not None and column.is_guess
     if corrected == column and not confirms_role:
         return column
-    return _annotated(corrected, column, correction)
+    return _annotated(corrected, column, given)
+
+
+def _of_box(column: Column, correction: Correction, values_of: ValuesOf) -> Correction:
+    """Return a correction that says of a box what its role, kind and levels are as well."""
+    special = CodeBook((*_merged(column.special_codes, correction.codes), EMPTY_CELL))
+    answers = [
+        code
+        for code in values_of(column.name)
+        if special.find(code) is None and not is_blank_word(code)
+    ]
+    levels = correction.levels or box_levels(answers, column.name)
+    known = {**column.level_labels, **correction.level_labels}
+    return replace(
+        correction,
+        role=ColumnRole.QUESTION,
+        kind=correction.kind or ColumnKind.NOMINAL,
+        levels=levels,
+        level_labels=box_labels(levels, known),
+    )
 
 
 def _annotated(corrected: Column, before: Column, correction: Correction) -> Column:
@@ -167,7 +195,7 @@ def _annotated(corrected: Column, before: Column, correction: Correction) -> Col
     changed = [f"{code} was {why}" for code, why in old.items() if new.get(code) != why]
     if changed:
         note += f" ({', '.join(changed)})"
-    settles_guess = before.is_guess and {"kind", "role"} & set(given)
+    settles_guess = before.is_guess and {"kind", "role", "select_all"} & set(given)
     if not settles_guess:
         return replace(corrected, note=f"{before.note}; {note}" if before.note else note)
     is_question = before.role is ColumnRole.QUESTION
@@ -186,7 +214,9 @@ def _occurring(
     column: Column, codes: Mapping[Code, Reason | None], values_of: ValuesOf
 ) -> dict[Code, Reason | None]:
     """Keep the codes that the column contains or lists."""
-    listed = (*column.levels, *column.special_codes, *values_of(column.name))
+    # The 0 of a box is not in the file.
+    levels = () if column.select_all else column.levels
+    listed = (*levels, *column.special_codes, *values_of(column.name))
     book = CodeBook(dict.fromkeys(listed))
     return {code: why for code, why in codes.items() if book.find(code) is not None}
 

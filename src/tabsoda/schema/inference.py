@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tabsoda.schema.codes import CodeBook
-from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Reason
+from tabsoda.schema.codes import CodeBook, as_number
+from tabsoda.schema.column import GUESS, Code, Column, ColumnKind, ColumnRole, Confidence, Reason
 from tabsoda.schema.content import Content, content_of
 from tabsoda.schema.facts import ColumnFacts
 from tabsoda.schema.hints import ColumnHints
 from tabsoda.schema.kinds import KindGuess, guess_kinds
 from tabsoda.schema.roles import guess_role
 from tabsoda.schema.schema import Schema
+from tabsoda.schema.select_all import Candidate, box_labels, box_levels, select_all_questions
 from tabsoda.schema.suspicion import suspicious_codes
-from tabsoda.schema.tick_boxes import boxes_in_lists, could_be_box, names_its_answer
+from tabsoda.schema.tick_boxes import (
+    boxes_in_lists,
+    could_be_box,
+    has_one_answer,
+    names_its_answer,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EDGE = 40
+_BOX = f"{GUESS}a box of a select-all question: not ticked if it is blank and another is ticked"
+_TEXT = f"{GUESS}texts of respondents to a select-all question"
+_VARIED = 0.5
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,7 @@ class _Draft:
     content: Content
     role: ColumnRole
     reason: str
+    select_all: str = ""
 
 
 def propose_schema(
@@ -88,8 +98,9 @@ def _draft(
 
 def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
     """Decide the kinds of all questions together, since each column is evidence for others."""
-    drafts = _with_boxes(drafts)
-    questions = [draft for draft in drafts if draft.role is ColumnRole.QUESTION]
+    drafts = _with_boxes(_with_select_all(drafts))
+    asked = [draft for draft in drafts if draft.role is ColumnRole.QUESTION]
+    questions = [draft for draft in asked if not draft.select_all]
     guesses = dict(
         zip(
             (draft.name for draft in questions),
@@ -98,16 +109,55 @@ def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
         )
     )
     return tuple(
-        _question(draft, guesses[draft.name]) if draft.name in guesses else _other(draft)
+        _question(draft, guesses[draft.name])
+        if draft.name in guesses
+        else _box(draft)
+        if draft.role is ColumnRole.QUESTION
+        else _other(draft)
         for draft in drafts
     )
 
 
+def _with_select_all(drafts: list[_Draft]) -> list[_Draft]:
+    """Name the select-all question of boxes to tick, and of the texts among them."""
+    candidates = [_candidate(draft) for draft in drafts]
+    result = []
+    for draft, candidate, question in zip(
+        drafts, candidates, select_all_questions(candidates), strict=True
+    ):
+        if question and candidate.is_text:
+            reason = draft.reason or _TEXT
+            draft = replace(draft, select_all=question, role=ColumnRole.IGNORE, reason=reason)
+        elif question:
+            draft = replace(draft, select_all=question, reason=_BOX)
+        result.append(draft)
+    return result
+
+
+def _candidate(draft: _Draft) -> Candidate:
+    content = draft.content
+    is_asked = draft.role is ColumnRole.QUESTION
+    is_box = is_asked and has_one_answer(content, draft.hints.level_labels)
+    # Respondents rarely write the same.
+    is_varied = len(content.answers) > max(1, _VARIED * content.n_answers)
+    return Candidate(
+        draft.name,
+        draft.hints.label,
+        content.answers[0] if is_box and as_number(content.answers[0]) != 0 else None,
+        content.n_answers,
+        content.n_answers < content.n_rows,
+        (draft.role is ColumnRole.IGNORE or (is_asked and is_varied))
+        and not draft.hints.level_labels
+        and any(as_number(one) is None for one in content.answers),
+    )
+
+
 def _with_boxes(drafts: list[_Draft]) -> list[_Draft]:
-    """Leave boxes to tick alone: their blanks are not missing, and all answers are the same."""
+    """Leave other boxes alone: their blanks are not missing, and all answers are the same."""
     candidates = [
         draft.content
         if draft.role is ColumnRole.QUESTION
+        and not draft.select_all
         and could_be_box(draft.content, draft.hints.level_labels)
         else None
         for draft in drafts
@@ -154,6 +204,24 @@ def _other(draft: _Draft) -> Column:
         draft.role,
         hints.universe,
         draft.reason,
+        select_all=draft.select_all,
+    )
+
+
+def _box(draft: _Draft) -> Column:
+    """Describe a box of a select-all question."""
+    levels = box_levels(draft.content.answers, draft.name)
+    return Column(
+        draft.name,
+        ColumnKind.NOMINAL,
+        levels,
+        draft.hints.label,
+        box_labels(levels, _labels(draft.hints, levels, {})),
+        role=draft.role,
+        universe=draft.hints.universe,
+        note=draft.reason,
+        confidence=Confidence.DOUBTFUL,
+        select_all=draft.select_all,
     )
 
 

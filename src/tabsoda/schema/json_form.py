@@ -1,9 +1,9 @@
 """The JSON list form of a survey description: one object per column, in questionnaire order.
 
 Keys: name, type (or kind), levels, label, level_labels, note, skip_codes, missing_codes, role,
-universe, confidence, guessed, minimum, maximum, refused_codes, dont_know_codes and blank_codes. Any
-other key is an error, as in survey.toml. Codes written as texts (``"8"``, ``"-1.0"``) are read as
-numbers if the levels are numbers.
+universe, confidence, guessed, minimum, maximum, select_all, refused_codes, dont_know_codes and
+blank_codes. Any other key is an error, as in survey.toml. Codes written as texts (``"8"``,
+``"-1.0"``) are read as numbers if the levels are numbers.
 
 With edits or derived variables it is an object: this list as ``variables``, and ``edits`` and
 ``derive`` with the keys of survey.toml.
@@ -32,7 +32,7 @@ _CODE_FIELDS = {
 }
 _KEYS = (
     *("name", "type", "kind", "levels", "label", "level_labels", "role", "universe", "note"),
-    *("confidence", "guessed", "minimum", "maximum", *_CODE_FIELDS.values()),
+    *("confidence", "guessed", "minimum", "maximum", "select_all", *_CODE_FIELDS.values()),
 )
 _LISTS = ("variables", "edits", "derive")
 _EDIT_KEYS = ("rule", "name", "label", "approved")
@@ -139,7 +139,7 @@ def _column(entry: Any, number: int, source: str) -> Column:
     name = entry["name"]
     role = _one_of(ColumnRole, entry.get("role", ColumnRole.QUESTION.value), name, "role")
     written = entry.get("type", entry.get("kind"))
-    if written is None and role is not ColumnRole.QUESTION:
+    if written is None and (role is not ColumnRole.QUESTION or entry.get("select_all")):
         written = "continuous" if role is ColumnRole.WEIGHT else "nominal"
     kind = _one_of(ColumnKind, written, name, "type")
     levels = tuple(_codes(entry, "levels", name))
@@ -169,6 +169,7 @@ def _column(entry: Any, number: int, source: str) -> Column:
         str(entry.get("guessed") or ""),
         _number(entry, "minimum", name),
         _number(entry, "maximum", name),
+        str(entry.get("select_all") or ""),
     )
 
 
@@ -270,6 +271,8 @@ def _entry(column: Column) -> dict[str, Any]:
         entry["confidence"] = column.confidence.value
     if column.guessed:
         entry["guessed"] = column.guessed
+    if column.select_all:
+        entry["select_all"] = column.select_all
     for key, bound in (("minimum", column.minimum), ("maximum", column.maximum)):
         if bound is not None:
             entry[key] = bound

@@ -14,8 +14,12 @@ _MIN_BOXES = 3
 
 def could_be_box(content: Content, labels: Mapping[Code, str]) -> bool:
     """Whether a column holds one answer or a blank, and neither codes nor other labels."""
-    has_blanks = content.n_answers < content.n_rows
-    return len(content.answers) == 1 and has_blanks and not content.special and len(labels) <= 1
+    return content.n_answers < content.n_rows and has_one_answer(content, labels)
+
+
+def has_one_answer(content: Content, labels: Mapping[Code, str]) -> bool:
+    """Whether a column holds one answer, and neither codes nor other labels."""
+    return len(content.answers) == 1 and not content.special and len(labels) <= 1
 
 
 def names_its_answer(title: str, content: Content) -> bool:

@@ -69,6 +69,7 @@ _HEADER = """\
 # confidence: how certain the guess of the kind is; remove it once you have checked the kind.
 # guessed: the guess and its reason before you gave the kind or role; for information only.
 # minimum, maximum: bounds of a number. [[edit]] rule = "AGEFIRST <= AGE": what answers satisfy.
+# select_all: the question of which the column is a box; who ticked another did not tick it.
 # [[derive]] formula = "BMI = KILOS / (HEIGHT / 100) ** 2": a variable computed from others.
 """
 _LINE = 96
@@ -98,6 +99,7 @@ class _Variable(BaseModel):
     guessed: StrictStr = ""
     minimum: StrictInt | StrictFloat | None = None
     maximum: StrictInt | StrictFloat | None = None
+    select_all: StrictStr = ""
 
 
 class _Edit(BaseModel):
@@ -220,7 +222,7 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
     role = ColumnRole(variable.role)
     kind = variable.kind
     if kind is None:
-        if role is ColumnRole.QUESTION:
+        if role is ColumnRole.QUESTION and not variable.select_all:
             raise InputError(
                 "has no kind",
                 column=variable.name,
@@ -242,6 +244,7 @@ def _column(variable: _Variable, level_sets: LevelSets) -> Column:
         variable.guessed,
         variable.minimum,
         variable.maximum,
+        variable.select_all,
     )
 
 
@@ -368,6 +371,8 @@ def _format_variable(column: Column, sets: Mapping[_LevelSet, str]) -> str:
         lines.append(f"confidence = {_literal(column.confidence.value)}")
     if column.guessed:
         lines.append(f"guessed = {_literal(column.guessed)}")
+    if column.select_all:
+        lines.append(f"select_all = {_literal(column.select_all)}")
     for key, bound in (("minimum", column.minimum), ("maximum", column.maximum)):
         if bound is not None:
             lines.append(f"{key} = {_literal(bound)}")
