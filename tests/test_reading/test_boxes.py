@@ -1,8 +1,10 @@
 """Boxes of select-all questions: 0 if another is ticked, missing if none is."""
 
+import csv
 import json
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyreadstat
@@ -378,3 +380,39 @@ def test_completed_tables_have_ticks_as_in_the_file_and_0(tmp_path, answers, nam
     record = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert "boxes_coded" in [one["kind"] for one in record["events"]]
     export(result, "stata", tmp_path / "stata")
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_boxes_of_a_qualtrics_export(tmp_path, ending):
+    chosen = ticks(k=5)
+    text = ["something else" if row % 7 == 0 and own[3] else None for row, own in enumerate(chosen)]
+    options = ("TV", "Radio", "Papers", "Other (please specify):", "None - I use no media")
+    asked = "Which media do you use? - "
+    names = ["Q7_1", "Q7_2", "Q7_4", "Q7_5", "Q7_5_TEXT", "Q7_99"]
+    labels = [f"{asked}Selected Choice - {option}" for option in options]
+    labels.insert(4, f"{asked}Other (please specify): - Text")
+    columns = [["1" if own else None for own in column] for column in chosen.T]
+    columns.insert(4, text)
+    rows = [
+        ["ResponseId", *names, "Q8"],
+        ["Response ID", *labels, "Do you vote?"],
+        *[[f'{{"ImportId":"{name}"}}' for name in ("_recordId", *names, "QID8")]],
+        *(
+            [f"R_{n:04d}x", *cells, str(1 + n % 2)]
+            for n, cells in enumerate(zip(*columns, strict=True))
+        ),
+    ]
+    path = tmp_path / f"q.{ending}"
+    if ending == "csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(rows)
+    else:
+        workbook = openpyxl.Workbook()
+        for row in rows:
+            workbook.active.append(row)
+        workbook.save(path)
+    survey = read_survey(path)
+    boxes = [name for name in names if name != "Q7_5_TEXT"]
+    np.testing.assert_array_equal(coded(survey, boxes), expected(chosen))
+    assert {survey.schema[name].select_all for name in boxes} == {survey.schema["Q7_1"].select_all}
+    assert survey.table.names == (*boxes, "Q8")

@@ -46,6 +46,10 @@ def test_what_resembles_a_list_of_boxes():
     assert set(roles(pl.DataFrame({f"c{n}": [1] * 60 for n in range(3)})).values()) == question
 
 
+def questions(columns):
+    return [question for question, _ in select_all_questions(columns)]
+
+
 def boxes(names, labels=None, answers=None):
     """Return candidates with different numbers of ticks."""
     labels, answers = labels or [""] * len(names), answers or [1] * len(names)
@@ -74,7 +78,7 @@ PIES = ["Apple", "Cherry", "Sweet potato and pecan", "Other (please specify)"]
     ],
 )
 def test_boxes_share_a_question_in_name_or_label(columns, question):
-    assert select_all_questions(columns) == [question] * len(columns)
+    assert questions(columns) == [question] * len(columns)
 
 
 @pytest.mark.parametrize(
@@ -96,23 +100,27 @@ def test_boxes_share_a_question_in_name_or_label(columns, question):
     ],
 )
 def test_other_boxes_are_no_select_all_question(columns):
-    assert select_all_questions(columns) == [""] * len(columns)
+    assert questions(columns) == [""] * len(columns)
 
 
 def test_neighbouring_questions_stay_apart():
     two = [*boxes(["Q7_1", "Q7_2", "Q7_3"]), *boxes(["Q8_1", "Q8_2", "Q8_3"])]
-    assert select_all_questions(two) == ["Q7"] * 3 + ["Q8"] * 3
+    assert questions(two) == ["Q7"] * 3 + ["Q8"] * 3
     labels = ["Which of these? - A", "Which of these? - B", "Which of these? - C"]
     same = [*boxes(["Q7_1", "Q7_2", "Q7_3"], labels), *boxes(["Q8_1", "Q8_2", "Q8_3"], labels)]
-    found = select_all_questions(same)
+    found = questions(same)
     assert found == ["Which of these?"] * 3 + ["Which of these? (2)"] * 3
 
 
 def test_texts_and_options_that_nobody_ticked_do_not_part_a_question():
     first, second, third, none = boxes(["Q7_1", "Q7_2", "Q7_4", "Q7_5"])
-    text = Candidate("Q7_4_TEXT", "", None, 8, is_text=True)
-    columns = [first, second, Candidate("Q7_3"), third, text, none, Candidate("Q8", n_answers=60)]
-    assert select_all_questions(columns) == ["Q7", "Q7", "", "Q7", "Q7", "Q7", ""]
+    blank, other = Candidate("Q7_3"), Candidate("Q8", n_answers=60)
+    # Also if all who wrote something wrote the same.
+    for answer in (None, "a friend"):
+        text = Candidate("Q7_4_TEXT", "", answer, 8, is_text=True)
+        found = select_all_questions([first, second, blank, third, text, none, other])
+        assert [question for question, _ in found] == ["Q7", "Q7", "", "Q7", "Q7", "Q7", ""]
+        assert [is_box for _, is_box in found] == [True, True, False, True, False, True, False]
     # A text of another question ends it.
     remark = Candidate("remarks", "", None, 8, is_text=True)
-    assert select_all_questions([first, second, third, remark])[-1] == ""
+    assert questions([first, second, third, remark])[-1] == ""

@@ -120,16 +120,14 @@ def _decided(drafts: list[_Draft]) -> tuple[Column, ...]:
 
 def _with_select_all(drafts: list[_Draft]) -> list[_Draft]:
     """Name the select-all question of boxes to tick, and of the texts among them."""
-    candidates = [_candidate(draft) for draft in drafts]
+    found = select_all_questions([_candidate(draft) for draft in drafts])
     result = []
-    for draft, candidate, question in zip(
-        drafts, candidates, select_all_questions(candidates), strict=True
-    ):
-        if question and candidate.is_text:
+    for draft, (question, is_box) in zip(drafts, found, strict=True):
+        if is_box:
+            draft = replace(draft, select_all=question, reason=_BOX)
+        elif question:
             reason = draft.reason or _TEXT
             draft = replace(draft, select_all=question, role=ColumnRole.IGNORE, reason=reason)
-        elif question:
-            draft = replace(draft, select_all=question, reason=_BOX)
         result.append(draft)
     return result
 
@@ -139,14 +137,14 @@ def _candidate(draft: _Draft) -> Candidate:
     is_asked = draft.role is ColumnRole.QUESTION
     is_box = is_asked and has_one_answer(content, draft.hints.level_labels)
     # Respondents rarely write the same.
-    is_varied = len(content.answers) > max(1, _VARIED * content.n_answers)
+    is_varied = len(content.answers) > _VARIED * content.n_answers
     return Candidate(
         draft.name,
         draft.hints.label,
         content.answers[0] if is_box and as_number(content.answers[0]) != 0 else None,
         content.n_answers,
         content.n_answers < content.n_rows,
-        (draft.role is ColumnRole.IGNORE or (is_asked and is_varied))
+        (draft.role is ColumnRole.IGNORE or (is_asked and (is_box or is_varied)))
         and not draft.hints.level_labels
         and any(as_number(one) is None for one in content.answers),
     )

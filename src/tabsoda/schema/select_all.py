@@ -41,7 +41,7 @@ class Candidate:
         Rows with an answer.
     has_blanks : bool
     is_text : bool
-        Whether it holds texts of respondents, such as "other, please specify".
+        Whether it may hold texts of respondents, such as "other, please specify".
     """
 
     name: str
@@ -91,8 +91,8 @@ class Candidate:
         return named or (bool(box.asked) and (self.label or self.name).startswith(box.asked))
 
 
-def select_all_questions(columns: Sequence[Candidate]) -> list[str]:
-    """Return the select-all question of every column, in file order; "" for other columns.
+def select_all_questions(columns: Sequence[Candidate]) -> list[tuple[str, bool]]:
+    """Return the select-all question of every column, "" for others, and whether it is a box.
 
     Three boxes or more that are blank in different numbers of rows are a question. A box that
     everybody ticked and texts behind the boxes belong to it, too.
@@ -101,20 +101,20 @@ def select_all_questions(columns: Sequence[Candidate]) -> list[str]:
     --------
     >>> boxes = [Candidate(f"media_{n}", answer=1, n_answers=n) for n in (4, 7, 2)]
     >>> select_all_questions([Candidate("age"), *boxes, Candidate("media_other", is_text=True)])
-    ['', 'media', 'media', 'media', 'media']
+    [('', False), ('media', True), ('media', True), ('media', True), ('media', False)]
     >>> select_all_questions(boxes[:2])
-    ['', '']
+    [('', False), ('', False)]
     """
-    result = [""] * len(columns)
+    result = [("", False)] * len(columns)
     start = 0
     while start < len(columns):
         boxes, texts = _together(columns, start)
         counts = [columns[at].n_answers for at in boxes if columns[at].has_blanks]
         if len(counts) >= _FEWEST and len(set(counts)) > 1:
             first = columns[start]
-            name = _unused(first.asked or first.stem, result)
+            name = _unused(first.asked or first.stem, [used for used, _ in result])
             for at in (*boxes, *texts):
-                result[at] = name
+                result[at] = (name, at in boxes)
         start = max(boxes, default=start) + 1
     return result
 
@@ -128,10 +128,8 @@ def _together(columns: Sequence[Candidate], start: int) -> tuple[list[int], list
         column, last = columns[at], columns[boxes[-1]]
         if column.answer is not None and column.is_asked_with(last):
             boxes.append(at)
-        elif column.answer is None and (column.is_text or not column.n_answers):
+        elif column.follows(last) and (column.is_text or not column.n_answers):
             # An option that nobody ticked is blank, and does not part the others.
-            if not column.follows(last):
-                break
             texts += [at] * column.is_text
         else:
             break
