@@ -65,7 +65,7 @@ def _output_cases(tabsoda: str, work: Workplace) -> list[Case]:
         "edits": f"edits '{data}' --survey '{survey}'",
         "pool": f"pool '{result}' --mean AGE",
         "pool --json": f"pool '{result}' --mean AGE --json",
-        "sensitivity": f"sensitivity '{result}' --mean CHILDREN --shift CHILDREN=-1..1",
+        "sensitivity": f"sensitivity '{result}' --mean CARE --shift CARE=-1..1",
         "report": f"report '{result}' -o '{work.folder}/page.html' --force",
         "export": f"export '{result}' --to csv -o '{work.folder}/printed' --force",
         "--help": "--help",
