@@ -34,7 +34,7 @@ TABLES = ROOT / "docs" / "tables"
 PAGES = (ROOT / "docs" / "results.md", ROOT / "README.md")
 SIDES = ("before", "after")
 # What the README shows of the studies.
-MAIN = ("standard/mar-mean", "few/mar-mean")
+MAIN = ("classical/mar-mean", "few/mar-mean")
 BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->"
 
 
