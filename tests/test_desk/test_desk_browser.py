@@ -12,6 +12,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tabsoda.desk.describing import correct
+from tabsoda.desk.job_lock import process_of
+from tabsoda.desk.job_signals import pause_group
 from tabsoda.desk.project import Project
 from tabsoda.desk.receiving import open_survey
 from tabsoda.skips.rule_set import RuleSet
@@ -155,11 +157,18 @@ def test_two_tabs_do_not_fight(screen, empty, survey_file):
     assert (schema["AGE"].role, schema["SEX"].kind) == ("ignore", "nominal")
 
 
+def start_frozen(project):
+    """Start mining and freeze it, so that it is still running when the page pauses it."""
+    job = project.jobs.submit("mine", "Mine", {})["id"]
+    pause_group(process_of(project.jobs.folder / f"{job}.lock"))
+    return job
+
+
 def test_pausing_a_job_does_not_hide_the_change_of_another_tab(screen, empty, survey_file):
     open_survey(empty, empty.version, survey_file)
     screen.browser.refresh()
     screen.wait(lambda: screen.one('[data-name="SEX"] select'))
-    job = empty.jobs.submit("mine", "Mine", {})["id"]
+    job = start_frozen(empty)
     screen.step("routing")
     screen.wait(lambda: screen.one('.job.running [data-action="pause"]'))
     correct(empty, empty.version, ["AGE.role=ignore"])
@@ -250,7 +259,7 @@ def test_what_has_the_focus_keeps_it(screen, empty, survey_file):
     screen.press(Keys.ENTER)
     screen.text("#plan-text", "would be imputed")
     assert focused() == "plan"
-    job = empty.jobs.submit("mine", "Mine", {})["id"]
+    job = start_frozen(empty)
     screen.wait(lambda: screen.one('.job.running [data-action="pause"]'))
     screen.browser.execute_script("document.querySelector('[data-action=pause]').focus()")
     screen.press(Keys.ENTER)
